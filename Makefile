@@ -4,11 +4,12 @@
 # make bench    time the engine against others: a quarter of an hour, on an otherwise idle machine
 # make faults   kill and disturb a small study 200 times and count what is lost: at most an hour; ARGS=--quick: some minutes
 # make book ARGS=--dry-run    say what would run
+# make rehearse CONFIG=config/paper.yml    the run of a config with small random models and pictures of noise: minutes, no GPU
 # make page PAGE=33_intervals    run what this page needs, and render it alone: seconds
 # make archive  the book, then sources, environment, tables and book in _build/babelatlas.tar.gz, for a release
 # make clean    remove what runs have made, and nothing else   make lock    resolve requirements.in again
 # make vendor   fetch the JavaScript libraries of the explorer and the tests again, with npm: the pinned versions
-# Each first makes the environment in .venv if it is missing or older than the lock; nothing else is downloaded.
+# Each first makes the environment in .venv if it is missing or older than the lock, but for a dry run; nothing else is downloaded.
 
 CONFIG ?= config/demo.yml
 CORES ?= all
@@ -32,7 +33,7 @@ PAGE ?=
 
 BIN := .venv/bin
 STAMP := .venv/installed
-TARGETS := book test test-all page archive lint bench faults clean lock vendor
+TARGETS := book test test-all rehearse page archive lint bench faults clean lock vendor
 
 # What a person gives is text: make does not expand it (`value`), and recipes take it from the environment, so that no sign in it
 # is a command.
@@ -67,6 +68,16 @@ else
 WHERE := --profile "$$PROFILE"
 endif
 
+# The word of ARGS with which Snakemake only says what it would do: --dry-run, or n among short options, as in -n and -np.
+SHORT_OPTIONS = $(filter-out --%,$(filter -%,$(ARGS)))
+DRY := $(strip $(filter --dry%,$(ARGS)) $(foreach word,$(SHORT_OPTIONS),$(if $(findstring n,$(word)),$(word))))
+# A dry run changes nothing, and so makes no environment: it says where there is none, or an older one than the lock.
+ENVIRONMENT = $(if $(DRY),,$(STAMP))
+CHECK_DRY = @test -z "$(if $(DRY),dry)" || test -x $(BIN)/babelatlas || { printf '%s\n' \
+	"A dry run makes no environment, and there is none in .venv: make it with: make $(STAMP)"; exit 1; }; \
+	test -z "$(if $(DRY),dry)" || { test $(STAMP) -nt requirements.txt && test $(STAMP) -nt pyproject.toml; } || printf '%s\n' \
+	"The environment in .venv is older than the lock; a dry run leaves it as it is, and a run makes it again." >&2
+
 WRITABLE = @test -w . || { printf 'The folder %s cannot be written to: work in a clone of your own.\n' "$$PWD"; exit 1; }
 
 .PHONY: $(TARGETS)
@@ -74,13 +85,19 @@ WRITABLE = @test -w . || { printf 'The folder %s cannot be written to: work in a
 
 # What Snakemake is to make, for `page`; the whole book without it.
 page: WANTED = _build/page/html/$$PAGE.html
-book page: $(STAMP)
-	$(WRITABLE)
+book page: $(ENVIRONMENT)
+	$(CHECK_DRY)
+	$(if $(DRY),,$(WRITABLE))
 	@test -f "$$CONFIG" || { printf 'There is no config file %s: give one of %sas CONFIG=...\n' "$$CONFIG" "`ls config/*.yml | tr '\n' ' '`"; exit 1; }
 	@test -z "$$PROFILE" || test -f "$$PROFILE/config.yaml" || { printf 'There is no profile %s/config.yaml: give one of %sas PROFILE=...\n' \
 		"$$PROFILE" "`ls -d config/*/ | tr '\n' ' '`"; exit 1; }
 	@gpus=$${GPUS:-$$($(BIN)/python -c 'from babelatlas.workflow import run_notebook as run; print(len(run.available_gpus()) or "")')}; $(RUN_ENV) $(SNAKEMAKE) $(WHERE) --configfile "$$CONFIG" $$ARGS
-	@$(if $(filter -n --dry-run --until -U --help -h,$(ARGS)),true,echo "The $@: $$PWD/$(or $(WANTED),_build/html/index.html)")
+	@$(if $(DRY)$(filter --until -U --help -h,$(ARGS)),true,echo "The $@: $$PWD/$(or $(WANTED),_build/html/index.html)")
+
+# Texts are fetched as in the real run, or read below BABELATLAS_MIRROR; ARGS=--one: one model, one language, one data set.
+rehearse: $(STAMP)
+	@config=$$(PYTHONPATH=benchmarks $(RUN_ENV) $(BIN)/python benchmarks/rehearsal.py "$$CONFIG" _build/rehearsal $$ARGS) && \
+	$(MAKE) book CONFIG="$$config" ARGS=
 
 # TESTS="tests/stats tests/test_grid.py" names folders or files, and options of pytest. A file that is named runs whole.
 test: PICK = $(if $(findstring .py,$(TESTS)),,-m "not slow")
@@ -95,9 +112,10 @@ archive: book
 		! -path 'results/*/cache/*' ! -path 'results/*/models/*' ! -path 'results/*/embeddings/*'; } | LC_ALL=C sort | \
 	tar --create --gzip --file _build/babelatlas.tar.gz --owner 0 --group 0 --files-from - && echo "The archive: $$PWD/_build/babelatlas.tar.gz"
 
+# Of the study's own files, which git knows: scripts of a user are no part of it.
+OWN_CODE = git ls-files -z '*.py' '*.ipynb' 2>/dev/null | xargs -0 -r ls -d 2>/dev/null
 lint: $(STAMP)
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+	files=`$(OWN_CODE)`; $(BIN)/ruff check $${files:-.} && $(BIN)/ruff format --check $${files:-.}
 	$(BIN)/lint-imports
 
 # ARGS="--quick", ARGS="--gpu": see .venv/bin/python benchmarks/engine.py --help. What chapters take at full size, an hour

@@ -19,6 +19,28 @@ settings.register_profile("study", deadline=None)
 settings.load_profile("study")
 
 
+def tracked(*patterns: str) -> list[Path]:
+    """The study's own files, sorted, of those that fit patterns where some are given.
+
+    Those that git tracks, or all where there is no git: a chapter that `babelatlas new chapter` has begun, or a script
+    of a user's own, is not the study's.
+    """
+    try:
+        done = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        done = None
+    if done and done.returncode == 0:
+        files = [ROOT / name for name in done.stdout.splitlines()]
+    else:
+        made = {".venv", "_build", "results"}
+        tops = [path for path in ROOT.iterdir() if path.name not in made and not path.name.endswith("_cache")]
+        files = [file for top in tops for file in ([top] if top.is_file() else top.rglob("*"))]
+    files = [file for file in files if file.is_file() and "__pycache__" not in file.parts]
+    assert len(files) > 50, "the files of the project were not found"
+    fitting = {path for pattern in patterns for path in ROOT.glob(pattern)}
+    return sorted(file for file in files if file in fitting or not patterns)
+
+
 @pytest.fixture(autouse=True)
 def study_alone(monkeypatch):
     """What a test's config adds to the models, data sets and languages is gone after it."""

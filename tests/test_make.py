@@ -60,6 +60,53 @@ def test_a_config_reaches_snakemake_as_it_was_given(study):
     assert f"|--cores|2|--resources|gpu=3|--configfile|{config}|--dry-run|--until|all|" in done.stdout
 
 
+@pytest.mark.parametrize("form", ["--dry-run", "--dryrun", "-n", "-np", "-pn --until all"])
+@pytest.mark.parametrize("target", ["book", "page"])
+def test_a_dry_run_makes_no_environment_and_says_where_there_is_none(study, form, target):
+    shutil.rmtree(study / ".venv")
+    files = sorted(study.rglob("*"))
+    done = make(study, target, f"ARGS={form}", "PYTHON=python0")
+    assert done.returncode != 0
+    assert done.stdout == (
+        "A dry run makes no environment, and there is none in .venv: make it with: make .venv/installed\n"
+    )
+    assert sorted(study.rglob("*")) == files
+
+
+def test_a_dry_run_leaves_an_older_environment_as_it_is(study):
+    os.utime(study / ".venv" / "installed", (1, 1))
+    done = make(study, "book", "ARGS=--dry-run", "PYTHON=python0")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("The environment in .venv is older than the lock; a dry run leaves it as it is")
+    assert "|--dry-run|" in done.stdout
+    assert (study / ".venv" / "installed").stat().st_mtime == 1
+    assert "python0 is missing" in make(study, "book", "ARGS=--nolock", "PYTHON=python0").stdout  # no dry run
+
+
+def test_lint_is_of_the_files_that_git_knows(study):
+    (study / ".venv" / "bin" / "ruff").write_text('#!/bin/sh\nprintf "%s|" "$@"\n', encoding="utf-8")
+    for name in ("ruff", "lint-imports"):
+        (study / ".venv" / "bin" / name).touch()
+        (study / ".venv" / "bin" / name).chmod(0o755)
+    assert "check|.|format|--check|.|" in make(study, "lint").stdout  # no clone
+    (study / "mine").mkdir()
+    for name in ("ours.py", "gone.py", "mine/draw.py"):
+        (study / name).touch()
+    for words in (["init", "--quiet"], ["add", "ours.py", "gone.py"]):
+        subprocess.run(["git", *words], cwd=study, check=True)
+    (study / "gone.py").unlink()
+    assert "check|ours.py|format|--check|ours.py|" in make(study, "lint").stdout
+
+
+def test_an_environment_is_ignored_by_git_also_where_it_is_a_link(tmp_path):
+    (tmp_path / ".gitignore").write_bytes((ROOT / ".gitignore").read_bytes())
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / ".venv").symlink_to(tmp_path / "elsewhere")
+    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
+    words = ["git", "status", "--porcelain"]
+    assert subprocess.run(words, cwd=tmp_path, capture_output=True, text=True).stdout == "?? .gitignore\n"
+
+
 def test_one_page_is_asked_of_snakemake_by_its_file(study):
     said = make(study, "page", "PAGE=33_my $(own)").stdout
     assert "|snakemake|_build/page/html/33_my $(own).html|--nolock|" in said

@@ -8,10 +8,10 @@ import nbformat
 import pytest
 
 from babelatlas.workflow import notebooks
-from conftest import ROOT
+from conftest import ROOT, tracked
 
 EXAMPLE = ROOT / "lib" / "babelatlas" / "data" / "new_chapter.ipynb"  # what `babelatlas new chapter` copies
-NOTEBOOKS = [*sorted((ROOT / "notebooks").glob("*/*.ipynb")), EXAMPLE]
+NOTEBOOKS = [*tracked("notebooks/*/*.ipynb"), EXAMPLE]
 pytestmark = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
 

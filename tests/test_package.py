@@ -1,7 +1,9 @@
 """The library for others: a wheel brings the data and the command, and the base install needs no extra."""
 
+import ast
 import json
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -9,6 +11,7 @@ import tomllib
 
 import pytest
 
+from babelatlas.base.extras import how_to_install
 from conftest import ROOT
 
 # Distribution -> what is imported of it, where the names differ.
@@ -16,9 +19,9 @@ MODULES = {"open_clip_torch": "open_clip", "protobuf": "google.protobuf", "pyyam
 # Modules that are nothing without the extra `encoders`: they train or hold networks of torch.
 NETWORKS = {"babelatlas.models.towers"}
 # Modules that run the study, of the extra `workflow`.
-RUNS = {f"babelatlas.workflow.{name}" for name in ("config", "run_notebook", "book")}
+RUNS = {f"babelatlas.workflow.{name}" for name in ("config", "run_notebook", "book", "single_page")}
 
-WALK = """
+BLOCK = """
 import importlib, json, pathlib, sys
 
 class Blocked:
@@ -28,9 +31,11 @@ class Blocked:
 
 blocked = set(json.loads(sys.argv[1]))
 sys.meta_path.insert(0, Blocked())
+"""
+WALK = f"""{BLOCK}
 import babelatlas
 folder = pathlib.Path(babelatlas.__file__).parent
-found = {}
+found = {{}}
 for file in sorted(folder.rglob("*.py")):
     parts = file.relative_to(folder.parent).with_suffix("").parts
     name = ".".join(parts).removesuffix(".__init__")
@@ -46,8 +51,13 @@ def extras() -> set[str]:
     """The modules of everything that an extra brings and the base install does not."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     names = {entry for part in project["optional-dependencies"].values() for entry in part}
-    names = {entry.replace("<", ">").replace("=", ">").split(">")[0] for entry in names}
-    return {MODULES.get(name, name.replace("-", "_")) for name in names}
+    return {module_of(entry) for entry in names}
+
+
+def module_of(entry: str) -> str:
+    """What is imported of a package that a line of dependencies names."""
+    name = re.match(r"[\w-]+", entry)[0]
+    return MODULES.get(name, name.replace("-", "_"))
 
 
 def test_nothing_of_the_base_install_imports_an_extra():
@@ -56,6 +66,31 @@ def test_nothing_of_the_base_install_imports_an_extra():
     found = json.loads(done.stdout)
     assert {name: lacking for name, lacking in found.items() if name not in NETWORKS | RUNS} == {}
     assert {name for name, lacking in found.items() if lacking == "torch"} <= NETWORKS
+
+
+def test_a_missing_module_is_told_with_the_extra_that_brings_it():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    imported = set()
+    for file in (ROOT / "lib" / "babelatlas").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+            imported |= {name.partition(".")[0] for name in names}
+    for extra, brought in project["optional-dependencies"].items():
+        modules = {module_of(entry) for entry in brought} & imported
+        assert all(f"[{extra}]" in how_to_install(module) for module in modules), extra
+    base = {module_of(entry) for entry in project["dependencies"]}
+    assert not [module for module in base if how_to_install(module)]
+
+
+@pytest.mark.parametrize("words", [["run", "any.ipynb"], ["locked", "snakemake"]])
+def test_a_command_of_the_study_says_after_a_base_install_what_it_needs(words, tmp_path):
+    code = BLOCK + "from babelatlas.workflow.command_line import main\nsys.exit(main(sys.argv[2:]))"
+    call = [sys.executable, "-W", "ignore", "-c", code, json.dumps(sorted(extras())), *words]
+    done = subprocess.run(call, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.endswith("is not installed: run `pip install '.[workflow]'` in a copy of the study.\n")
+    assert done.stderr.count("\n") == 1
 
 
 @pytest.fixture(scope="module")

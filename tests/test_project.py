@@ -11,24 +11,7 @@ import pytest
 import yaml
 
 from babelatlas.lexicon import wordnets
-from conftest import ROOT
-
-
-def tracked() -> list:
-    """The files of the repository: those that git tracks, or all where there is no git."""
-    try:
-        done = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
-    except FileNotFoundError:
-        done = None
-    if done and done.returncode == 0:
-        files = [ROOT / name for name in done.stdout.splitlines()]
-    else:
-        made = {".venv", "_build", "results"}
-        tops = [path for path in ROOT.iterdir() if path.name not in made and not path.name.endswith("_cache")]
-        files = [file for top in tops for file in ([top] if top.is_file() else top.rglob("*"))]
-    files = [file for file in files if file.is_file() and "__pycache__" not in file.parts]
-    assert len(files) > 50, "the files of the project were not found"
-    return files
+from conftest import ROOT, tracked
 
 
 def pins(text: str) -> dict[str, set[str]]:
@@ -120,8 +103,7 @@ def test_every_citation_has_an_entry():
     entries = set(
         re.findall(r"^@\w+\{(\w+),", (ROOT / "book" / "references.bib").read_text(encoding="utf-8"), re.MULTILINE)
     )
-    pages = [*(ROOT / "book").glob("*.md"), *(ROOT / "notebooks").rglob("*.ipynb")]
-    for page in pages:
+    for page in tracked("book/*.md", "notebooks/*/*.ipynb"):
         for keys in re.findall(r"\{cite:[pt]\}`([^`]+)`", page.read_text(encoding="utf-8")):
             assert set(keys.split(",")) <= entries, f"{page.name} cites {keys}"
 
@@ -137,7 +119,7 @@ def test_every_notice_that_must_be_kept_ships_beside_the_senses():
 @pytest.mark.slow
 def test_the_checks_before_a_commit_change_nothing(tmp_path):
     settings = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
-    notebooks = sorted((ROOT / "notebooks").rglob("*.ipynb"))
+    notebooks = tracked("notebooks/*/*.ipynb")
     shutil.copyfile(ROOT / "pyproject.toml", tmp_path / "pyproject.toml")
     shutil.copytree(ROOT / "notebooks", tmp_path / "notebooks", ignore=shutil.ignore_patterns(".*"))
     (tmp_path / "lib").symlink_to(ROOT / "lib")  # what ruff takes for our own

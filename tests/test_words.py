@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ROOT
+from conftest import ROOT, tracked
 
 LIBRARY = ROOT / "lib" / "babelatlas"
 RULES = Path(__file__).with_name("banned_words.txt")
@@ -24,7 +24,7 @@ ALLOWED = (
     "pictograms beside first",
     "as it is meant beside this image: {source}",  # the question of `translators.toml`: results were made with it
 )
-NOTEBOOKS = [*sorted((ROOT / "notebooks").glob("*/*.ipynb")), LIBRARY / "data" / "new_chapter.ipynb"]
+NOTEBOOKS = [*tracked("notebooks/*/*.ipynb"), LIBRARY / "data" / "new_chapter.ipynb"]
 # A doctest, or a name of the code in backticks, is code.
 CODE = re.compile(r"^\s*>>> .*$|^\s*\.\.\. .*$|``[^`]*``|`[^`\n]*`", re.MULTILINE)
 
@@ -121,7 +121,7 @@ def test_texts_that_ship_with_the_library_are_written_in_the_fields_terms():
 
 def test_readme_contributing_and_the_pages_of_the_book_are_written_in_the_fields_terms():
     found = []
-    for path in (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "book").glob("*.md"))):
+    for path in tracked("*.md", "book/*.md"):
         text = CODE.sub("", path.read_text(encoding="utf-8"))
         found += [f"{path.name}: {hit}" for hit in hits(text)]
     assert not found, "\n".join(found)

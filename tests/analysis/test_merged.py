@@ -204,10 +204,10 @@ RECALL = {"dataset": "xm3600", "metric": "recall@1", "variant": "t2i", "n": 3600
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"value": np.inf, "ci_high": np.nan}, "no finite value"),
-        ({"ci_high": np.inf}, "no finite ci_low and ci_high"),
+        ({"value": np.inf, "ci_high": np.nan}, "line 2 has 'inf' as its value: write a number"),
+        ({"ci_high": np.inf}, "line 2 has 'inf' as its ci_high"),
         ({"n": -5}, "no n of at least 0"),
-        ({"n": 80.5}, "its n is 80.5, expected a whole number"),
+        ({"n": 80.5}, "line 2 has '80.5' as its n: write a whole number"),
         ({"metric": "t2i median rank", "dataset": "xm3600", "value": -3, "ci_low": np.nan}, "no value of at least 1"),
         ({"metric": "CIDEr", "dataset": "xm3600", "value": 113, "ci_high": np.nan}, "no value from 0 to 10"),
         ({**RECALL, "n": 8}, "part of the benchmark, the first with n 8 of 3,600 on xm3600 in German"),
@@ -215,8 +215,8 @@ RECALL = {"dataset": "xm3600", "metric": "recall@1", "variant": "t2i", "n": 3600
         ({**RECALL, "lang": "yo"}, "'xm3600' has nothing in Yoruba .'yo'.: expected one of ar, bn"),
         ({**RECALL, "metric": "recal@1"}, "'xm3600' has no metric 'recal@1': did you mean recall@1"),
         ({"metric": "recall@1"}, "'imagenet-1k' has no metric 'recall@1'"),
-        ({"value": "NaN"}, "row 2 has 'NaN' as its value: write a number"),
-        ({"ci_low": "low"}, "row 2 has 'low' as its ci_low: write a number .* or leave the cell empty"),
+        ({"value": "NaN"}, "line 2 has 'NaN' as its value: write a number"),
+        ({"ci_low": "low"}, "line 2 has 'low' as its ci_low: write a number .* or leave the cell empty"),
     ],
 )
 @pytest.mark.parametrize("check", [False, True])
@@ -228,6 +228,20 @@ def test_scores_that_cannot_be_are_refused_in_one_sentence_whether_checked_or_me
         merged.merge([tmp_path / "sent.csv"], "Ana", run, check=check)
     assert len(str(error.value).splitlines()) == 1
     assert merged.files(run).empty
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"value": np.inf, "ci_high": np.nan}, "no finite value"),
+        ({"ci_high": np.inf}, "no finite ci_low and ci_high"),
+        ({"n": 80.5}, "its n is 80.5, expected a whole number"),
+    ],
+)
+def test_a_parquet_table_of_scores_is_checked_as_a_csv_is(run, tmp_path, changes, said):
+    scored(**changes).to_parquet(tmp_path / "sent.parquet")
+    with pytest.raises(InputError, match=rf"^sent\.parquet cannot be merged: .*{said}"):
+        merged.merge([tmp_path / "sent.parquet"], "Ana", run)
 
 
 @pytest.mark.parametrize(

@@ -106,3 +106,16 @@ def test_a_folder_without_such_a_run_ships_nothing(tmp_path):
 
     with pytest.raises(InputError, match="holds no run of real models"):
         shipped.rebuild("real-run", tmp_path)
+
+
+def test_the_labels_of_pictures_are_those_of_the_run_that_evaluated_them(tmp_path):
+    shipped = real_run.labels(tmp_path, "imagenet-photos-100")
+    assert len(shipped) > 1000
+    own = shipped.head(3).assign(label=["one", "two", "three"])
+    tables.write(own, tmp_path / "labels" / "imagenet-100.parquet", "labels")
+    assert len(real_run.labels(tmp_path, "imagenet-photos-100")) == len(shipped)  # it has not evaluated them
+
+    (tmp_path / "zeroshot").mkdir()
+    (tmp_path / "zeroshot" / "a_imagenet-photos.parquet").touch()
+    assert real_run.labels(tmp_path, "imagenet-photos-100")["label"].tolist() == ["one", "two", "three"]
+    assert len(real_run.labels(tmp_path, "imagenet-photos")) == len(shipped)

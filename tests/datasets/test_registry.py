@@ -280,3 +280,33 @@ def test_images_and_labels_of_ones_own_are_read_as_those_of_any_data_set(tmp_pat
     assert datasets.load("birds", tmp_path / "birds", ["wren", "heron"])["wnid"].tolist() == ["heron", "wren"]
     labels = datasets.read_labels(tmp_path / "birds.csv")
     assert labels.groupby("lang")["ambiguous"].all().to_dict() == {"de": True, "en": False}
+
+
+def test_labels_of_ones_own_are_tidied_and_one_word_in_capitals_and_not_is_one(tmp_path):
+    words = {
+        "en": ["Crane", "crane", "\ufeffheron", "wr\u00aden\u200b"],
+        "fr": ["he\u0301ron\u00a0", "grue", "\u200eroitelet", "grue  cendr\u00e9e"],
+        "fa": ["خط\u200cکش", "خط\u200c", "خط\u200f کش", "گربه"],
+        "si": ["පක්\u200dෂය", "බළලා", "\u200dබල්ලා", "අලියා"],
+    }
+    rows = [f"{lang},{number},{word}" for lang, some in words.items() for number, word in enumerate(some)]
+    (tmp_path / "birds.csv").write_text("\n".join(["lang,wnid,label", *rows]), encoding="utf-8")
+
+    labels = datasets.read_labels(tmp_path / "birds.csv")
+
+    assert labels.groupby("lang")["label"].agg(list).to_dict() == {
+        "en": ["Crane", "crane", "heron", "wren"],
+        "fr": ["h\u00e9ron", "grue", "roitelet", "grue cendr\u00e9e"],
+        "fa": ["خط\u200cکش", "خط", "خط کش", "گربه"],
+        "si": ["පක්\u200dෂය", "බළලා", "බල්ලා", "අලියා"],
+    }
+    assert labels.query("ambiguous")["label"].tolist() == ["Crane", "crane"]
+
+
+def test_labels_of_another_program_are_tidied_and_those_of_a_run_stay_as_they_are(tmp_path):
+    row = {"lang": "de", "wnid": "a", "label": "Auf\u200clage", "alternatives": [], "source": "x", "licence": "x"}
+    table = pd.DataFrame([row | {"confirmed_by": [], "ambiguous": False}])
+    tables.write(table, tmp_path / "run.parquet", "labels")
+    tables.read(tmp_path / "run.parquet", "labels").to_parquet(tmp_path / "own.parquet")
+    assert datasets.read_labels(tmp_path / "run.parquet")["label"].tolist() == ["Auf\u200clage"]
+    assert datasets.read_labels(tmp_path / "own.parquet")["label"].tolist() == ["Auflage"]

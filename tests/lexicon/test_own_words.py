@@ -54,10 +54,10 @@ def test_own_senses_become_labels_as_those_of_any_source(tmp_path):
     [
         ("lang,wnid\nde,n01440764\n", "should have a column lemma or label"),
         ("language,wnid,label\nde,n01440764,Schleie\n", "no column 'lang'"),
-        ("lang,wnid,label\nde,n01440764,Schleie\nqqq,n01440764,x\n", r"words.csv: .*'qqq'"),
-        ("lang,class,label\nde,gold fisch,Goldfisch\n", "row 2 has the class 'gold fisch', .*did you mean goldfish"),
-        ("lang,class,label\nde,tench, \n", "row 2 has no word: write one, or delete the row."),
-        ("lang,class,label\nde,tench,Schleie\nde,Tench,Schleie\n", "row 3 repeats a word of its class: delete it."),
+        ("lang,wnid,label\nde,n01440764,Schleie\nqqq,n01440764,x\n", r"words.csv, line 3: .*'qqq'"),
+        ("lang,class,label\nde,gold fisch,Goldfisch\n", "line 2 has the class 'gold fisch', .*did you mean goldfish"),
+        ("lang,class,label\nde,tench, \n", "line 2 has no word: write one, or delete the row."),
+        ("lang,class,label\nde,tench,Schleie\nde,Tench,Schleie\n", "line 3 repeats a word of its class: delete it."),
     ],
 )
 def test_a_table_of_words_that_cannot_be_used_is_refused(tmp_path, text, reason):
@@ -84,6 +84,19 @@ def test_corrections_replace_confirm_remove_and_add_labels():
     assert rows["source"].tolist() == ["verified", "wordnet-3.0", "wordnet-3.0", "verified"]
     assert rows.loc[("de", TENCH), "alternatives"] == []
     assert rows.loc[("en", TENCH), "confirmed_by"] == ["verified"]
+
+
+def test_a_label_set_of_a_part_of_the_classes_takes_the_corrections_that_are_of_it():
+    # Judged in the whole list, in which tench had another word; goldfish had the one that it has here.
+    judged = [("de", TENCH, "Schlei", "Karpfen"), ("de", GOLDFISH, "", "Goldfisch"), ("en", GOLDFISH, "", "fish")]
+    judged += [("de", "n02084071", "Hund", ""), ("fr", GOLDFISH, "", "dorade")]
+    given = own_words.of_part(corrections(*judged, columns=("lang", "wnid", "label", "was")), label_set())
+    assert given.to_numpy().tolist() == [["de", TENCH, "Schlei"], ["de", GOLDFISH, ""]]
+    labels = own_words.apply_corrections(label_set(), given).set_index(["lang", "wnid"])["label"]
+    assert labels.to_dict() == {("de", TENCH): "Schlei", ("en", TENCH): "tench", ("en", GOLDFISH): "goldfish"}
+
+    unjudged = corrections(("de", GOLDFISH, ""), ("fr", TENCH, ""))  # without the labels that were judged
+    assert own_words.of_part(unjudged, label_set()).to_numpy().tolist() == [["de", GOLDFISH, ""]]
 
 
 def test_corrections_leave_the_label_set_that_they_are_given_as_it_was():
@@ -113,5 +126,5 @@ def test_a_file_of_corrections_is_read_and_a_class_in_it_twice_refused(tmp_path)
     assert found.to_dict("records") == [{"lang": "de", "wnid": TENCH, "label": "", "was": "Schleie"}]
 
     twice = written(tmp_path, f"lang,wnid,label\nde,{TENCH},a\nde,{TENCH},b\n")
-    with pytest.raises(InputError, match="row 3 corrects a class a second time"):
+    with pytest.raises(InputError, match="line 3 corrects a class a second time"):
         own_words.read_corrections(twice)

@@ -116,6 +116,8 @@ def test_help_fits_on_one_screen_and_imports_nothing_before_and_describe_names_c
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     helps = [done.stdout, *map(pydoc.render_doc, (babelatlas.load, babelatlas.describe, babelatlas.tables))]
     assert [text for text in helps if len(text.splitlines()) > 40] == []
+    functions = helps[0].partition("FUNCTIONS")[2]
+    assert all(f"    {name}(" in functions for name in ("load", "describe", "tables"))
     assert dir(babelatlas) == ["InputError", "__version__", "describe", "load", "tables"]
     assert "n_correct_top5      number (expected count)" in babelatlas.describe("zeroshot")
     assert "ndcg20              number (fraction)" in babelatlas.describe("retrieval")

@@ -13,7 +13,7 @@ from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.report import page_form, runnable
 from babelatlas.workflow import book as books
-from conftest import ROOT
+from conftest import ROOT, tracked
 
 # What a run may lack, as first parts of the names of pages.
 TASKS = {
@@ -70,7 +70,7 @@ def every_page(tmp_path_factory):
     """One page for each notebook of the study, with its prose; runs of stages are called by their notebook alone."""
     folder = tmp_path_factory.mktemp("pages")
     known = list(books.listed(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))))
-    for source in (ROOT / "notebooks").glob("*/*.ipynb"):
+    for source in tracked("notebooks/*/*.ipynb"):
         cells = json.loads(source.read_text(encoding="utf-8"))["cells"]
         text = "\n\n".join("".join(cell["source"]) for cell in cells)  # links in code become links of outputs
         alone = source.stem in (books.TITLE_PAGE, *known)

@@ -6,7 +6,7 @@ import pytest
 
 from babelatlas.workflow import book as books
 from babelatlas.workflow import command_line, config
-from conftest import ROOT, snakemake
+from conftest import ROOT, snakemake, tracked
 
 
 @pytest.fixture
@@ -16,6 +16,13 @@ def study(tmp_path, monkeypatch):
         shutil.copytree(ROOT / name, tmp_path / name)
     for name in ("Snakefile", "_toc.yml", "_config.yml"):
         shutil.copyfile(ROOT / name, tmp_path / name)
+    own = {path.relative_to(ROOT) for path in tracked("notebooks/*/*.ipynb")}
+    contents = (tmp_path / "_toc.yml").read_text(encoding="utf-8")
+    for path in tmp_path.glob("notebooks/*/*.ipynb"):
+        if path.relative_to(tmp_path) not in own:  # a chapter that somebody has begun in this copy of the study
+            path.unlink()
+            contents = contents.replace(f"      - file: {path.stem}\n", "")
+    (tmp_path / "_toc.yml").write_text(contents, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -1,15 +1,24 @@
 """What notebooks declare: parameters with types and bounds, and the modules and data that they depend on."""
 
+import json
+import math
+import re
+
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
+from babelatlas.analysis.released import real_models as released
+from babelatlas.base import languages
 from babelatlas.base.errors import InputError
+from babelatlas.models import registry as models
+from babelatlas.models import translators
 from babelatlas.workflow import notebooks
-from conftest import ROOT
+from conftest import ROOT, tracked
 
 NOTEBOOKS = ROOT / "notebooks"
-ALL = sorted(NOTEBOOKS.glob("*/*.ipynb"))
+ALL = tracked("notebooks/*/*.ipynb")
+EXAMPLE = ROOT / "lib" / "babelatlas" / "data" / "new_chapter.ipynb"  # what `babelatlas new chapter` copies
 CELL = """
 n_resamples: int = 2000  # ge=1
 level: float = 0.95  # gt=0, lt=1
@@ -70,10 +79,125 @@ def test_a_value_of_another_type_or_out_of_bounds_is_one_sentence(notebook, valu
     assert "\n" not in str(error.value)
 
 
+# A parameter's name, or a value of its own, says that it names a model, a language or a run.
+NAMING = re.compile(r"(model|translator|language|lang|tier)s?(_shown)?|results|.*_(models|fallback_language)")
+# Values that are codes of languages by chance: the collection of documents on human resources.
+BY_CHANCE = {("29_documents", "collections")}
+KINDS = """
+models: list[str] = ["picto-en"]  # kind: model
+judge: str = ""  # kind: model or translator
+rivals: list[list[str]] = []  # kind: released model
+spoken: dict[str, list[str]] = {}  # kind: language
+pairs: str = ""  # kind: languages
+dataset: str = "pictograms"  # kind: data set
+results = "results/demo"  # kind: run
+checkpoint = ""
+gib: float = 2.0  # gt=0
+"""
+
+
+def leaves(value):
+    """The texts and numbers in a value, at any depth of lists and of the values of mappings."""
+    if isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from leaves(inner)
+    else:
+        yield value
+
+
+def is_code(value) -> bool:
+    try:
+        return isinstance(value, str) and languages.canonical(value) == value
+    except InputError:
+        return False
+
+
+def names_something(name: str, value) -> bool:
+    """Whether a parameter names models or languages, or a run, by its own name or by the values that it has."""
+    known = {*models.known(), *translators.names(), *released.registry()["model"]}
+    values = list(leaves(value))
+    by_value = any(one in known for one in values) or (bool(values) and all(map(is_code, values)))
+    return not isinstance(value, bool | int) and (bool(NAMING.fullmatch(name)) or by_value)
+
+
+@pytest.mark.parametrize("path", [*ALL, EXAMPLE], ids=lambda path: path.stem)
+def test_no_parameter_that_names_a_model_a_language_or_a_run_or_is_an_amount_is_untyped(path):
+    limits, declared = notebooks.limits(path), notebooks.declared(path)
+    for name, value in (declared["parameters"] | declared["inputs"]).items():
+        amounts = [one for one in leaves(value) if isinstance(one, int | float) and not isinstance(one, bool)]
+        assert not amounts or limits[name].bounds, f"the amount {name} has no bounds, as in # ge=0"
+        if names_something(name, value) and (path.stem, name) not in BY_CHANCE:
+            assert limits[name].kind or limits[name].words, f"{name} says of no kind what it names"
+
+
+@pytest.fixture
+def of_kinds(tmp_path, monkeypatch):
+    """A notebook with a parameter of each kind, in a project in which a run has evaluated a model of its own."""
+    (tmp_path / "Snakefile").touch()
+    (tmp_path / "results/own").mkdir(parents=True)
+    listing = ["zeroshot/my-clip_my-birds.parquet", "notebooks/67_zeroshot.ipynb"]
+    (tmp_path / "results/own/files.json").write_text(json.dumps(listing), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return write(tmp_path / "kinds.ipynb", KINDS)
+
+
+@pytest.mark.parametrize(
+    ("values", "fitting"),
+    [
+        ({"models": ["picto-multi", "openai-b32", "picto-en+sw.mse"]}, {}),
+        ({"models": ["my-clip"], "dataset": "my-birds"}, {}),
+        ({"models": ["mine"], "checkpoint": "mine.py"}, {}),
+        ({"judge": "llava-1.5-7b"}, {}),
+        ({"judge": "picto-en"}, {}),
+        ({"judge": ""}, {}),
+        ({"rivals": [["siglip2-b16-224"]], "results": "results/own"}, {}),
+        ({"spoken": {"one": ["deu", "en"]}}, {"spoken": {"one": ["de", "en"]}}),
+        ({"pairs": "fra de"}, {"pairs": "fr de"}),
+    ],
+)
+def test_names_that_are_known_are_accepted_and_codes_become_the_studys(of_kinds, values, fitting):
+    assert notebooks.check_parameters(of_kinds, values) == values | fitting
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        (
+            {"models": ["picto-xx"]},
+            "kinds: models has 'picto-xx': there is no model 'picto-xx': did you mean",
+        ),
+        ({"models": ["67"]}, "there is no model '67'"),
+        ({"judge": "llava-1.5-7"}, "there is no model 'llava-1.5-7'"),
+        (
+            {"rivals": [["siglip2-b16-224", "siglip2-b16-225"]]},
+            r"released results: did you mean siglip2-b16-224\?",
+        ),
+        ({"spoken": {"one": ["en", "xx"]}}, "no language with the code 'xx'"),
+        ({"pairs": "fr xx"}, "no language with the code 'xx'"),
+        ({"dataset": "pictogram"}, r"no data set 'pictogram': did you mean pictograms\?"),
+        ({"results": "results/onw"}, r"there is no run in results/onw: did you mean results/own\?"),
+        ({"gib": -5.0}, "greater than 0"),
+        ({"gib": math.inf}, "finite"),
+        ({"gib": math.nan}, "finite"),
+    ],
+)
+def test_a_name_that_nothing_has_is_one_sentence_with_the_nearest(of_kinds, values, sentence):
+    with pytest.raises(InputError, match=sentence) as error:
+        notebooks.check_parameters(of_kinds, values)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("kind", ["modle", "model or run or"])
+def test_a_kind_that_there_is_not_is_refused(tmp_path, kind):
+    with pytest.raises(InputError, match="There is no kind of parameter"):
+        notebooks.check_parameters(write(tmp_path / "wrong.ipynb", f"a: str = ''  # kind: {kind}"), {})
+
+
 @pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
 def test_the_defaults_of_every_notebook_fit_their_own_types(path):
     values = notebooks.declared(path)
-    notebooks.check_parameters(path, values["parameters"] | values["inputs"])
+    inputs = {name: value for name, value in values["inputs"].items() if name != "results"}  # no run need be there
+    notebooks.check_parameters(path, values["parameters"] | inputs)
 
 
 @pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)

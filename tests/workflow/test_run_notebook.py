@@ -53,6 +53,15 @@ def test_a_page_shows_the_result_and_says_how_it_was_made(notebook, tmp_path):
     assert {path.name for path in output.parent.iterdir()} == {"page.ipynb", other.name}, "temporary files are left"
 
 
+def test_a_notebook_that_needs_a_module_of_an_extra_says_how_to_install_it(notebook, tmp_path):
+    cell = new_code_cell("raise ModuleNotFoundError(\"No module named 'torch.nn'\", name='torch.nn')")
+    page = nbformat.read(notebook, as_version=4)
+    page.cells.append(cell)
+    nbformat.write(page, notebook)
+    with pytest.raises(InputError, match=r"^This needs torch, .*\[encoders\]'` in a copy of the study\.$"):
+        run_notebook.execute(notebook, tmp_path / "page.ipynb", {})
+
+
 def test_an_error_of_the_user_is_told_in_its_own_sentence_and_the_old_page_stays(notebook, tmp_path, capsys):
     output, log = tmp_path / "page.ipynb", tmp_path / "logs" / "page.txt"
     output.write_text('{"metadata": {"babelatlas": {}}}')

@@ -46,7 +46,8 @@ def adapt(model, language, texts, output, checkpoint, remote_code, device, **set
     folder = f"{output}/{registry.adapted_name(registry.get_model(model).name, lang, recipe.objective)}"
     rows = adaptation.check_parallel(adaptation.read_texts(texts, lang), lang)
     held = rows.drop_duplicates("english").sample(frac=1, random_state=recipe.seed)[: max(2, min(500, len(rows) // 10))]
-    rows = rows[~rows["english"].isin(held["english"])].reset_index(drop=True)
+    n_pairs, rows = len(rows), rows[~rows["english"].isin(held["english"])].reset_index(drop=True)
+    print(f"{n_pairs:,} pairs of captions: {len(rows):,} to train on, {n_pairs - len(rows):,} held out.", flush=True)
     encoder = loading.load(registry.get_model(model), checkpoint, device, "float32", remote_code)
     cache = f"{output}/{model}-english"
     english, own = (embedding.embed_texts(encoder, part["english"].tolist(), cache, "en") for part in (rows, held))

@@ -17,6 +17,7 @@ from babelatlas.base import tables
 from babelatlas.datasets import registry as datasets
 from babelatlas.datasets import stamps, stored_vectors
 from babelatlas.evaluation import retrieval, zeroshot
+from babelatlas.lexicon import labels as label_sets
 from babelatlas.models import registry
 from babelatlas.stats import bootstrap
 
@@ -31,6 +32,16 @@ WHOLE, WHOLE_LABELS = "imagenet-photos", "imagenet-1k"
 # The model whose image vectors ship: others with its image tower are evaluated on them, too.
 SHIPPED_TOWER, HELD_OUT = "bridge-lite2", "bridge-lite2-folds"
 TEXTS, MADE, TOKENS = (stored_vectors.FOLDER / f"{name}.csv" for name in ("stamp_texts", "made", "label_tokens"))
+
+
+def equal_classes(n_classes: int, model: str, dataset: str = WHOLE, results: str | os.PathLike = "") -> pd.DataFrame:
+    """Return a model's accuracy in every language that has so many classes, among that many: lang, value, n_subsets.
+
+    `value`: top-1 accuracy, a fraction, the mean over random subsets of `n_classes` classes.
+    """
+    rows = read("subsets", results).query("dataset == @dataset and model == @model and n_classes == @n_classes")
+    rows = rows.assign(value=rows["n_correct"] / rows["n_images"])
+    return rows.groupby("lang", as_index=False).agg(value=("value", "mean"), n_subsets=("value", "size"))
 
 
 def own(results: str | os.PathLike) -> bool:
@@ -49,6 +60,15 @@ def read(name: str, results: str | os.PathLike = "") -> pd.DataFrame:
         if len(table):
             return table
     return tables.read(stored_vectors.FOLDER / f"{name}.parquet", TABLES[name])
+
+
+def labels(results: str | os.PathLike, dataset: str) -> pd.DataFrame:
+    """Return the labels of the classes of a data set: of the run in `results` where it has evaluated the pictures.
+
+    Otherwise, and where the run has no such label set, those of ImageNet that ship. Schema `labels`.
+    """
+    made = tables.locate(results) / f"labels/{datasets.get_dataset(dataset).labels}.parquet"
+    return tables.read(made, "labels") if own(results) and made.is_file() else label_sets.shipped()
 
 
 def _made(folder: Path, name: str) -> pd.DataFrame:

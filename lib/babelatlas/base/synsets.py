@@ -21,6 +21,8 @@ CLASS_LISTS = {  # files of data/
     "pictogram-senses": "pictogram_senses.csv",
     "stamps": "stamp_senses.csv",
 }
+# A list that is a part of another one -> that list: who judged labels of the whole judged those of the part.
+PARTS = {"imagenet-100": "imagenet-1k"}
 # What timm calls ImageNet-21k (imagenet-21k-goog): the classes of the release of autumn 2011, and two more.
 IMAGENET_21K = "data/_info/imagenet21k_goog_synsets.txt"
 
@@ -51,7 +53,7 @@ def class_list(classes: str) -> pd.DataFrame:
         hint = near(classes, [*CLASS_LISTS, "imagenet-21k"])
         raise InputError(f"There is no class list {classes!r} ({path}): {hint} Or give the path of a CSV or text file.")
     if path.suffix == ".txt":
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        lines = own_tables.read_text(path, "a text file in UTF-8, a wnid at the start of each line").splitlines()
         words = [re.split(r"[\s,;]", line.strip(), maxsplit=1)[0] for line in lines if line.strip()]
         table = pd.DataFrame({"wnid": pd.Series(words, dtype=object)})
     else:

@@ -45,7 +45,8 @@ def validate(kind: type[Kind], values: dict, what: str) -> Kind:
         if first["type"] == "missing":
             raise InputError(f"{where} has no key {key!r}: add it.") from error
         reason = WANTED.get(first["type"], first["msg"]).removeprefix("Value error, ").rstrip(".")
-        named = f" has {key} = {first['input']!r:.200}" if key != "" else ""
+        name = "" if isinstance(key, int) else f"{key} = "  # a number counts the elements of a list
+        named = f" has {name}{first['input']!r:.200}" if key != "" else ""
         end = "" if reason.endswith("?") else "."
         raise InputError(f"{where}{named}: {reason[:1].lower()}{reason[1:]}{end}") from error
 

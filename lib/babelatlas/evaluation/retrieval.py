@@ -75,7 +75,8 @@ def evaluate(
 
     `parallel` says which captions are translations of English ones of the same set, which must come before: "all", by
     image and number; "first", those with number 0 only; "", none. NDCG is computed for these, from image to text among
-    the captions that both languages have; it is NaN elsewhere, and with dot products.
+    the captions that both languages have; it is NaN elsewhere, and with dot products. Raises InputError where such
+    captions are not numbered from 0.
     """
     import torch
 
@@ -88,6 +89,9 @@ def evaluate(
     for captions, vectors in parts:
         name, lang = captions[["captions", "lang"]].iloc[0]
         texts = torch.from_numpy(scale(vectors)).to(device)
+        if last and captions["number"].min() > 0:
+            what = f"The captions in {lang} ({name}) are numbered from {captions['number'].min()}"
+            raise InputError(f"{what}, so that none is the translation of an English one: number them from 0.")
         keys = list(zip(captions["image"].tolist(), captions["number"].tolist(), strict=True))
         rows = {key: row for row, key in enumerate(keys) if key[1] < last}  # of captions that are translations
         if lang == ENGLISH and last:

@@ -45,17 +45,52 @@ def log_linear_fit(
     """Fit accuracy = intercept + slope * ln(n_classes) by least squares; return one row.
 
     Columns: intercept, slope (both as fractions), per_doubling, ci_low, ci_high (points of accuracy gained with each
-    doubling of the number of classes, negative where it falls, and its interval), r2, max_residual (points), n,
-    n_clusters. `cluster` says which rows belong together (the draws of one subset, say), each by itself unless given.
+    doubling of the number of classes, negative where it falls, and its interval), r2 (NaN where the accuracy is
+    constant), max_residual (points), n, n_clusters, reason. `cluster` says which rows belong together (the draws of one
+    subset, say), each by itself unless given.
+
+    Where a fit is not possible `reason` says why, and the numbers but n and n_clusters are NaN, so that one language
+    does not stop the others; with a fit it is "". Raises InputError for gaps, and for a number of classes below 1.
+
+    >>> log_linear_fit([10, 10, 10], [0.5, 0.6, 0.4]).reason[0]
+    'one number of classes (10), and a line needs two'
     """
-    x, y = np.log(np.asarray(n_classes, float)), np.asarray(accuracy, float)
-    if len(np.unique(x)) < 2 or not np.isfinite(x + y).all():
-        raise InputError("A fit over the number of classes needs two different numbers, and no gaps.")
-    clusters = pd.DataFrame({"cluster": np.arange(len(x)) if cluster is None else np.asarray(cluster)})
-    drawn, n_clusters = correlation.crossed_weights(clusters, "cluster", n_resamples, seed)
-    fit, points = scipy_stats.linregress(x, y), 100 * np.log(2)
-    low, high = bootstrap.percentile_interval(points * _line(x, y, drawn)[1], n_clusters=n_clusters)
-    residual = 100 * float(np.abs(y - fit.intercept - fit.slope * x).max())
-    row = {"intercept": fit.intercept, "slope": fit.slope, "per_doubling": points * fit.slope, "ci_low": low}
-    row |= {"ci_high": high, "r2": fit.rvalue**2, "max_residual": residual, "n": len(x), "n_clusters": n_clusters}
+    sizes, y = np.asarray(n_classes, float), np.asarray(accuracy, float)
+    if not np.isfinite([sizes, y]).all() or (sizes < 1).any():
+        raise InputError("A fit over the number of classes needs numbers of 1 or more, and no gaps: leave those out.")
+    clusters = pd.DataFrame({"cluster": np.arange(len(y)) if cluster is None else np.asarray(cluster)})
+    n_clusters = clusters["cluster"].nunique()
+    row = dict.fromkeys(["intercept", "slope", "per_doubling", "ci_low", "ci_high", "r2", "max_residual"], np.nan)
+    row |= {"n": len(y), "n_clusters": n_clusters, "reason": _reason_for_no_fit(sizes, n_clusters)}
+    if not row["reason"]:
+        row |= _fit_with_interval(np.log(sizes), y, clusters, n_resamples, seed)
     return pd.DataFrame([row])
+
+
+def _reason_for_no_fit(sizes: np.ndarray, n_clusters: int) -> str:
+    """Return why there can be no fit over numbers of classes, "" where there can be one."""
+    if not len(sizes):
+        return "no results"
+    if len(np.unique(sizes)) < 2:
+        return f"one number of classes ({sizes[0]:.0f}), and a line needs two"
+    if len(sizes) < 3:
+        return "two results, and any line passes through both"
+    return "" if n_clusters > 1 else "all results belong together, and an interval needs two that do not"
+
+
+def _fit_with_interval(x: np.ndarray, y: np.ndarray, clusters: pd.DataFrame, n_resamples: int, seed: int) -> dict:
+    """Return the numbers of `log_linear_fit` for the line of y on x, whose rows belong to `clusters`."""
+    drawn, n_clusters = correlation.crossed_weights(clusters, "cluster", n_resamples, seed)
+    points = 100 * np.log(2)
+    low, high = bootstrap.percentile_interval(points * _line(x, y, drawn)[1], n_clusters=n_clusters)
+
+    fit = scipy_stats.linregress(x, y)
+    return {
+        "intercept": fit.intercept,
+        "slope": fit.slope,
+        "per_doubling": points * fit.slope,
+        "ci_low": low,
+        "ci_high": high,
+        "r2": fit.rvalue**2 if np.ptp(y) > 0 else np.nan,
+        "max_residual": 100 * float(np.abs(y - fit.intercept - fit.slope * x).max()),
+    }

@@ -16,6 +16,7 @@ import click
 from babelatlas.analysis import command_line as made
 from babelatlas.analysis.command_line import option
 from babelatlas.annotation import command_line as sheets
+from babelatlas.base import extras
 from babelatlas.base.errors import InputError
 from babelatlas.models import command_line as models
 from babelatlas.report import command_line as shown
@@ -50,6 +51,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     except InputError as error:
         print(error, file=sys.stderr)
+    except ModuleNotFoundError as error:
+        how_to_install = extras.how_to_install(error.name or "")
+        if not how_to_install:
+            raise
+        print(how_to_install, file=sys.stderr)
     except OSError as error:
         if error.errno == errno.EPIPE:  # who reads, as `head` does, has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -78,22 +84,39 @@ def datasets(name: str, fetch: bool) -> None:
 @click.argument("notebook", type=click.Path())
 @click.option("--parameter", "given", multiple=True, metavar="NAME=VALUE", help='As YAML: "languages=[de, sw]".')
 @option("--output", text="The executed copy; left out, one in results/scratch/notebooks.")
-def run(notebook: str, given: tuple[str, ...], output: str) -> None:
+@click.option("--html", is_flag=True, help="Write a page of HTML next to the copy, too.")
+def run(notebook: str, given: tuple[str, ...], output: str, html: bool) -> None:
     """Run one notebook by itself, with other parameters.
 
-    It reads the tables of the demonstration run and writes to results/scratch, unless its parameters say otherwise.
+    It reads the tables of the demonstration run and writes to results/scratch, unless its parameters say otherwise. Its
+    takeaway is printed.
 
     Example: babelatlas run notebooks/chapters/13_rich_and_poor.ipynb --parameter n_resamples=100
     """
     from pathlib import Path
 
-    import yaml
-
-    from babelatlas.workflow import run_notebook
+    from babelatlas.workflow import notebooks, run_notebook, single_page
 
     output = output or f"results/scratch/notebooks/{Path(notebook).stem}.ipynb"
     if {Path(notebook).suffix, Path(output).suffix} != {".ipynb"}:
         raise InputError(f"A notebook ends in .ipynb, got {notebook} and --output {output}: give such paths.")
+    parameters = _parameters(given)
+    try:
+        seconds = run_notebook.execute(notebook, output, parameters)
+    except RuntimeError as error:
+        raise InputError(f"The notebook cannot be run with {' '.join(given) or 'its defaults'}: {error}") from error
+    if takeaway := single_page.takeaway_of(output):
+        print(takeaway)
+    print(f"{output} ({seconds:.0f} s)")
+    if html:
+        run_folder = parameters.get("results", notebooks.READ_FROM)
+        print(single_page.html_page(output, Path(notebook).stem, run_folder))
+
+
+def _parameters(given: tuple[str, ...]) -> dict:
+    """Return parameters as they were given, each NAME=VALUE with a value in YAML; InputError where one is not."""
+    import yaml
+
     parameters = {}
     for one in given:
         name, sign, value = one.partition("=")
@@ -103,11 +126,7 @@ def run(notebook: str, given: tuple[str, ...], output: str) -> None:
             parameters[name] = yaml.safe_load(value or "''")
         except yaml.YAMLError as error:
             raise InputError(f"The parameter {name} is not YAML, got {value}: write a list as [de, sw].") from error
-    try:
-        seconds = run_notebook.execute(notebook, output, parameters)
-    except RuntimeError as error:
-        raise InputError(f"The notebook cannot be run with {' '.join(given) or 'its defaults'}: {error}") from error
-    print(f"{output} ({seconds:.0f} s)")
+    return parameters
 
 
 @app.command()
@@ -149,10 +168,10 @@ def locked(words: tuple[str, ...]) -> None:
     Example: babelatlas locked snakemake --configfile config/demo.yml --cores 2
     """
     from filelock import FileLock, Timeout
-    from snakemake.cli import main as snakemake
 
     from babelatlas.base.paths import check_writable, clean
     from babelatlas.workflow import config as configs
+    from babelatlas.workflow import failures
 
     if "--configfile" in words:  # read here first: of a file that is no YAML Snakemake shows a traceback
         configs.read(words[words.index("--configfile") + 1])
@@ -162,7 +181,7 @@ def locked(words: tuple[str, ...]) -> None:
         check_writable(folder)
     try:
         with FileLock("_build/run.lock", timeout=0):  # in this process, so that the lock lives as long as the run
-            raise click.exceptions.Exit(clean() if words[0] == "clean" else snakemake(list(words[1:])))
+            raise click.exceptions.Exit(clean() if words[0] == "clean" else failures.run(list(words[1:])))
     except Timeout as error:
         raise InputError("Another run works in this folder: wait until it has ended, or use another clone.") from error
 

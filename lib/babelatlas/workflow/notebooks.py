@@ -7,10 +7,12 @@ A notebook names them once, in three cells of plain assignments that carry the t
     level: float = 0.95  # gt=0, lt=1
     choice: str = ""  # one of: first, all
     limit: int | str = ""  # ge=1
+    models: list[str] = ["picto-en"]  # kind: model
 
 The types are int, float, str, bool, list and dict, also as list[int], dict[str, float] or int | str; without one, it is
 that of the value. Bounds are pydantic's ge, gt, le and lt, and hold for each number in a list or mapping, as the words
-after "one of" do for each text; "" always fits, and stands for no value. Other comments say what they like.
+after "one of" and what is named after "kind" (`parameter_kinds.KINDS`) do for each text; "" always fits, and stands for
+no value. Other comments say what they like.
 
 Nothing is executed here: a notebook depends on the modules that it imports, on those that they import, and on the data
 files that these name.
@@ -23,13 +25,14 @@ import re
 from functools import cache
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Literal, Union, get_args, get_origin
+from typing import Annotated, Literal, NamedTuple, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA, root
 from babelatlas.base.validation import validate
+from babelatlas.workflow import parameter_kinds
 
 LIBRARY = DATA.parent
 TAGS = ("inputs", "outputs", "parameters")
@@ -38,9 +41,19 @@ CATALOGUE = "babelatlas.report.catalogue"
 DOORS = {"babelatlas", "babelatlas.load", "babelatlas.describe"}
 # Where a notebook reads and writes unless it is told otherwise: a run by hand leaves the tables of runs alone.
 READ_FROM, WRITE_TO = "results/demo", "results/scratch"
+STOPPED = "stopped"  # the last line in the log of a notebook that its user has stopped
 TYPES = {one.__name__: one for one in (int, float, str, bool, list, dict)}
 BOUNDS = re.compile(r"\b(ge|gt|le|lt) ?= ?(-?[\d.]+(?:e-?\d+)?)")
 ONE_OF = re.compile(r"#\s*one of: (.+)")
+KIND = re.compile(r"#\s*kind: ([a-z ]+)")
+
+
+class Limits(NamedTuple):
+    """What values of a parameter keep to: bounds of numbers by pydantic's names, words, the kind of what is named."""
+
+    bounds: dict[str, float]
+    words: list[str]
+    kind: str
 
 
 def find(folder: str | os.PathLike, name: str) -> Path:
@@ -108,24 +121,42 @@ def defaults(path: str | os.PathLike) -> dict:
     return {name: value for group in declared(path).values() for name, value in group.items()}
 
 
-def check_parameters(path: str | os.PathLike, given: dict) -> None:
-    """Raise InputError where `given` holds what the notebook at `path` does not declare, or a value that cannot be."""
-    validate(parameter_model(path), given, f"The notebook {Path(path).stem}")
+def check_parameters(path: str | os.PathLike, given: dict) -> dict:
+    """Return `given`, codes of languages as the study writes them, in the form that the notebook at `path` declares.
+
+    Raises InputError for what it does not declare, and for a value that cannot be: of another type, out of its bounds,
+    or the name of a model, a language, a data set or a run that is not known.
+    """
+    fitting = validate(parameter_model(path, given), given, f"The notebook {Path(path).stem}")
+    return fitting.model_dump(include=set(given))
 
 
-def parameter_model(path: str | os.PathLike) -> type[BaseModel]:
-    """Return the pydantic model of what a notebook declares: a field for each name, with its type, bounds and words."""
-    fields = {}
-    for name, (tag, default, annotation, comment) in _lines(*_stamped(path)).items():
-        bounds = {key: json.loads(value) for key, value in BOUNDS.findall(comment)}
-        words = [word.strip() for found in ONE_OF.findall(comment) for word in found.split(",")]
+def limits(path: str | os.PathLike) -> dict[str, Limits]:
+    """Return what the values of each name that a notebook declares keep to, as its comments say."""
+    return {name: _limits(comment) for name, (*_, comment) in _lines(*_stamped(path)).items()}
+
+
+def _limits(comment: str) -> Limits:
+    bounds = {key: json.loads(value) for key, value in BOUNDS.findall(comment)}
+    words = [word.strip() for found in ONE_OF.findall(comment) for word in found.split(",")]
+    return Limits(bounds, words, "".join(KIND.findall(comment)).strip())
+
+
+def parameter_model(path: str | os.PathLike, given: dict) -> type[BaseModel]:
+    """Return the pydantic model of what a notebook declares: a field for each name, with its type and limits.
+
+    `given`: the values that are to be checked (`parameter_kinds.checks`).
+    """
+    fields, kept_to = {}, limits(path)
+    for name, (tag, default, annotation, _) in _lines(*_stamped(path)).items():
         try:
             kind = _type(annotation) if annotation else _kind(default, str | list if tag == "inputs" else str)
         except (KeyError, TypeError) as error:
             what = f"a type of {name} that is none of {', '.join(TYPES)}"
             raise InputError(f"{Path(path).name} declares {what}.") from error
-        fields[name] = (_bounded(kind, bounds, words), default)
-    return create_model("Parameters", __config__=ConfigDict(extra="forbid", strict=True), **fields)
+        fields[name] = (_limited(kind, kept_to[name], given), default)
+    config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+    return create_model("Parameters", __config__=config, **fields)
 
 
 def _type(node: ast.expr):
@@ -149,16 +180,18 @@ def _kind(default, text: type = str):
     return text if isinstance(default, str) else type(default)
 
 
-def _bounded(kind, bounds: dict[str, float], words: list[str]):
-    """Return a type whose numbers keep to bounds and whose texts are among words, "" always being one."""
-    inner = [_bounded(part, bounds, words) for part in get_args(kind)]
+def _limited(kind, limits: Limits, given: dict):
+    """Return a type whose numbers keep to bounds and whose texts are among words or name what there is, or are ""."""
+    inner = [_limited(part, limits, given) for part in get_args(kind)]
     if get_origin(kind) in (Union, UnionType):
         return Union[tuple(inner)]  # noqa: UP007
     if inner:
         return list[inner[0]] if get_origin(kind) is list else dict[str, inner[1]]
-    if kind in (int, float) and bounds:
-        return Annotated[kind, Field(**bounds)]
-    return Literal[("", *words)] if kind is str and (words or bounds) else kind
+    if kind in (int, float) and limits.bounds:
+        return Annotated[kind, Field(**limits.bounds)]
+    if kind is str and limits.kind:
+        return Annotated[str, AfterValidator(parameter_kinds.checks(limits.kind, given))]
+    return Literal[("", *limits.words)] if kind is str and (limits.words or limits.bounds) else kind
 
 
 def placed(value, run: str):

@@ -9,6 +9,7 @@ import json
 import logging
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -20,8 +21,9 @@ from typing import TextIO
 
 import nbformat
 
+from babelatlas.base import extras
 from babelatlas.base.errors import InputError, remedy
-from babelatlas.workflow.notebooks import check_parameters
+from babelatlas.workflow.notebooks import STOPPED, check_parameters
 
 # Where Snakemake's storage plugin for file systems keeps copies.
 COPIES = ".snakemake/storage/fs/"
@@ -74,7 +76,7 @@ def execute(
     written over only if a run made it: InputError otherwise.
     """
     source, output = Path(source), Path(output)
-    check_parameters(source, parameters)
+    parameters = check_parameters(source, parameters)
     if output.exists():
         made = False
         with suppress(ValueError, LookupError, TypeError):  # no notebook
@@ -107,6 +109,9 @@ def execute(
         part.replace(failed)
         if error.ename == "KeyboardInterrupt":
             raise KeyboardInterrupt from error
+        missing = re.fullmatch(r"No module named '([\w.]+)'", error.evalue)
+        if how_to_install := extras.how_to_install(missing[1]) if missing else "":
+            raise InputError(how_to_install) from error
         reason = " ".join(error.evalue.split()).rstrip(".")
         if error.ename == "InputError" or remedy(reason):
             raise InputError(f"{reason}: {remedy(reason)}" if remedy(reason) else error.evalue) from error
@@ -223,6 +228,7 @@ def main(arguments: list[str] | None = None) -> int:
         return fail(f"{name}: {error}", log)
     except KeyboardInterrupt:
         print(f"  stopped  {name}", flush=True)
+        print(STOPPED, file=log or sys.stderr)
         return 130
     finally:
         if log:

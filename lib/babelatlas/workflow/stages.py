@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 
-from babelatlas.base import tables
+from babelatlas.base import synsets, tables
 from babelatlas.datasets import registry as datasets
 from babelatlas.models import translators
 
@@ -61,7 +61,8 @@ def _in_turn(kind: str) -> Callable:
     def before(plan, one: str, dataset: str) -> list[str]:
         bridges = [name for name in plan.bridges if plan.evaluates(name, dataset)]
         earlier = bridges[: bridges.index(one)] if one in bridges else []
-        return [plan.at(f"{kind}/{{one}}_{{dataset}}", name, dataset) for name in earlier[-1:]]
+        tables_before = [plan.at(f"{kind}/{{one}}_{{dataset}}", name, dataset) for name in earlier]
+        return [path for path in tables_before if path not in plan.lost][-1:]
 
     return before
 
@@ -76,8 +77,17 @@ def _senses(plan, one: str, dataset: str) -> dict:
     return {"classes": [*lists, *plan.own_classes.values()], "files": plan.config.words}
 
 
+def _verified(plan, one: str) -> str:
+    """Return the file of corrections for a class list: its own, or that of the list that it is a part of; "" for none.
+
+    Photographs have a label set of a hundred of ImageNet's classes, and corrections of all its labels are for it, too.
+    """
+    return plan.config.verified_labels.get(synsets.PARTS.get(one, one), "")
+
+
 def _labels(plan, one: str, dataset: str) -> dict:
-    return {"classes": plan.own_classes.get(one, one), "verified": plan.config.verified_labels.get(one, "")}
+    given = {"classes": plan.own_classes.get(one, one), "verified": _verified(plan, one)}
+    return given | ({"verified_of": synsets.PARTS[one]} if given["verified"] and one in synsets.PARTS else {})
 
 
 def _ambiguous_labels(plan, one: str, dataset: str) -> list[str]:
@@ -137,7 +147,7 @@ STAGES = (
           {"own": lambda plan, one, dataset: [*plan.config.words, *plan.own_classes.values()]}, _senses, priority=20),
     Stage("labels", lambda plan: [(classes, "") for classes in plan.classes], {"output": "labels/{one}"},
           {"senses": SENSES, "own": lambda plan, one, dataset:  # the class list and the verified labels of the user
-              list(filter(None, [plan.own_classes.get(one), plan.config.verified_labels.get(one)]))},
+              list(filter(None, [plan.own_classes.get(one), _verified(plan, one)]))},
           _labels, priority=20),
     Stage("pictograms", lambda plan: ALONE * plan.drawn,
           {"output": "images/pictograms", "output_captions": "captions/pictogram-captions"},

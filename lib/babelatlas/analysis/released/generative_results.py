@@ -61,8 +61,10 @@ def read_worldcuisines(path: Path, address: str) -> pd.DataFrame:
 def vizwiz_items(path: Path) -> pd.DataFrame:
     """Return each model's score on each question in each language, schema `vizwiz_items`.
 
-    `score`: min(1, people of ten who gave the answer / 3); `unanswerable`: the model answered with the translation of
-    that word; `constant`: what this answer scores, which is the same in all languages.
+    `score`: the authors' credit, the mean of min(1, matches / 3) over the ten sets of nine reference answers;
+    `score_3of10`: min(1, matches / 3) of all ten. Answers match after the authors' normalisation. `unanswerable`: the
+    normalised answer is the translation of that word, `exact`: it is so as the model wrote it. `constant` and
+    `constant_3of10`: what this answer scores, in each formula; it is the same in all languages.
     """
     known = released.checkpoints().query("harness == 'vizwiz'").set_index("checkpoint")["model"]
     items = _with_constant(path)
@@ -72,15 +74,18 @@ def vizwiz_items(path: Path) -> pd.DataFrame:
 
 
 def _with_constant(path: Path) -> pd.DataFrame:
-    items = pd.read_parquet(path)
-    constant = items[items["unanswerable"]].groupby("image")["score"].first()  # the same in all languages
-    return items.assign(constant=items["image"].map(constant))
+    named = {"score_released": "score", "unanswerable": "exact", "unanswerable_normalised": "unanswerable"}
+    items = pd.read_parquet(path).rename(columns=named)
+    said = items[items["unanswerable"]].groupby("image")
+    for score, constant in {"score": "constant", "score_3of10": "constant_3of10"}.items():
+        items[constant] = items["image"].map(said[score].first())  # the same in all languages
+    return items
 
 
 def read_vizwiz(path: Path, address: str) -> pd.DataFrame:
     """Return the accuracy on questions of blind people, and what always answering "unanswerable" has.
 
-    An answer scores min(1, people of ten who gave it / 3). Intervals, of the accuracy and of what it is above always
+    Both by the authors' formula (`score` of `vizwiz_items`). Intervals, of the accuracy and of what it is above always
     answering "unanswerable", resample the questions.
     """
     items, parts = _with_constant(path), []

@@ -51,6 +51,7 @@ IMAGENETS |= {"ImageNet Sketch": "sketch", "ImageNet-A": "a"}
 OPEN_CLIP_ENGLISH |= {title: (f"imagenet-{name}", "", "accuracy@1") for title, name in IMAGENETS.items()}
 BASELINES = ["baseline", "baseline_name", "excess_low", "broken"]
 NEVER = 0.001  # how improbable so few correct answers must be for one who guesses
+NOT_READ = "its answers were not read as choices"
 SHARES = ("recall@", "accuracy", "open accuracy")  # metrics that are shares of cases, by the beginning of their names
 FULL = 6  # decimals that a mean in single precision tells
 
@@ -269,8 +270,7 @@ def with_baselines(table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows with baseline, baseline_name, excess_low and broken, where their reader did not say these.
 
     The baseline is guessing: k of as many choices as `sources.toml` states ("classes": 50 images each). A result is
-    broken where its checkpoint is (`checkpoints.csv`), and where it is below guessing (exact test, p < 0.001) on
-    questions that are not asked to mislead: then answers were not read as what they chose.
+    broken where its checkpoint is (`checkpoints.csv`), and where `_misread` says why.
     """
     chance = [_stated(row.harness, row.dataset).get("chance", np.nan) for row in table.itertuples()]
     choices = pd.Series(chance, index=table.index, dtype=object).mask(lambda said: said == "classes", table["n"] / 50)
@@ -285,14 +285,29 @@ def with_baselines(table: pd.DataFrame) -> pd.DataFrame:
     excess = table["excess_low"].fillna(table["ci_low"] - guessing)
     told = released.checkpoints().query("use == 'broken'").set_index(["harness", "checkpoint"])["note"]
     notes = told.reindex(pd.MultiIndex.from_frame(table[["harness", "checkpoint"]])).fillna("").to_numpy()
-    low = scipy_stats.binom.cdf(table["n_correct"], table["n"], guessing) < NEVER
-    misread = low & (table["metric"] == "accuracy") & ~table["dataset"].str.endswith("adversarial")
-    run = table[["harness", "checkpoint", "lang", "variant"]].agg("\0".join, axis=1)
-    run += table["dataset"].str.partition("-")[0]  # its other questions in this language as well
-    misread = (table["metric"] == "accuracy") & run.isin(run[misread])
-    broken = table["broken"].fillna("").mask(misread, "below guessing: its answers were not read as choices")
-    broken = broken.where(notes == "", notes)
+    broken = table["broken"].fillna("")
+    misread = _misread(table, guessing)
+    broken = broken.mask(misread != "", misread).where(notes == "", notes)
     return table.assign(baseline=baseline, baseline_name=name, excess_low=excess, broken=broken)
+
+
+def _misread(table: pd.DataFrame, guessing: pd.Series) -> pd.Series:
+    """Return why answers were not read as what they chose, "" where they may have been.
+
+    A task is judged alone: fewer correct choices than guessing gives (exact test, p < NEVER), on questions that are not
+    asked to mislead. A mean over tasks has a reason where one of them does, though it may be above guessing itself.
+    """
+    below = scipy_stats.binom.cdf(table["n_correct"], table["n"], guessing) < NEVER
+    judged = (table["metric"] == "accuracy") & ~table["dataset"].str.endswith("adversarial")
+    reasons = pd.Series(np.where(below & judged, f"below guessing: {NOT_READ}", ""), table.index)
+
+    prefix, dash, task = (table["dataset"].str.partition("-")[part] for part in range(3))
+    runs = table[["harness", "checkpoint", "lang", "variant", "metric"]].agg("\0".join, axis=1) + "\0" + prefix
+    for run, failed in task[below & judged & (dash != "")].groupby(runs):
+        is_mean = (runs == run) & (dash == "")
+        n_tasks = ((runs == run) & (dash != "")).sum()
+        reasons[is_mean] = f"below guessing in {len(failed)} of {n_tasks} tasks ({', '.join(failed)}): {NOT_READ}"
+    return reasons
 
 
 def _stated(harness: str, dataset: str) -> dict:

@@ -66,7 +66,7 @@ def read_scores(path: Path) -> pd.DataFrame:
     texts = [column for column in table if column not in ("value", "ci_low", "ci_high", "n")]
     own_tables.check_texts(table, texts, path)
     for column in set(table) - set(texts):
-        table[column] = tables.numbers(table[column], path, gaps=column != "value")
+        table[column] = tables.numbers(table[column], path, column != "value", whole=column == "n")
     return _typed(table)
 
 
