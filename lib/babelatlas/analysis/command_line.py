@@ -81,8 +81,8 @@ def ship(name: str, folder: str) -> None:
 def merge(files: tuple[str, ...], origin: str, run: str, model: str, check: bool) -> None:
     """Take tables that another person computed into a run.
 
-    FILE is a table of zeroshot, retrieval or scores, Parquet or CSV, or what lmms-eval or VLMEvalKit wrote of a data
-    set with languages, such as MTVQA. Then `make book` makes the leaderboard anew.
+    FILE is a table of zeroshot, retrieval or scores, Parquet or CSV, or what mteb, CLIP_benchmark, lmms-eval or
+    VLMEvalKit wrote of a data set with languages, such as MTVQA. Then `make book` makes the leaderboard anew.
 
     Example: babelatlas merge msiglip-b16_imagenet-1k.parquet --origin "Ana, My Lab" --run full
     """

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from babelatlas.analysis import image_clusters, outcomes, real_run
 from babelatlas.analysis.released import real_models
-from babelatlas.base import languages, published, released, tables
+from babelatlas.base import languages, licences, published, released, tables
 from babelatlas.base.errors import InputError
 from babelatlas.models import registry
 from babelatlas.report import formatting
@@ -377,7 +377,7 @@ def payload(table: pd.DataFrame, paged: Collection[str] = ()) -> dict:
     names = languages.table().set_index("code").loc[lists["lang"]]
     aliases = (names["iso639_3"] + " " + names["nllb"] + " " + names["aliases"]).str.lower().str.replace("_", "-")
     about = facts(list(lists["model"]))
-    free = about["licence"].isin(real_models.COMMERCIAL)
+    free = licences.commercial(about["licence"])
     own = languages.facts()["autonym"].reindex(names.index).fillna("")
     return {
         "boards": table.drop_duplicates("id")[BOARD].to_dict("records"),

@@ -37,6 +37,9 @@ TASKS |= {"multi30k": "retrieval", "glami-1m": "retrieval", "mvl-sib": "matching
 # mteb's tasks of retrieval in both directions, by the beginning of their names.
 MTEB = {"XM3600": "xm3600", "WIT": "wit", "XFlickr30kCo": "xflickrco", "Flickr30k": "flickr30k", "MSCOCO": "mscoco"}
 MTEB |= {"Multi30k": "multi30k", "GLAMI1M": "glami-1m"}
+MTEB_TASKS = {f"{title}{way}Retrieval": name for title, name in MTEB.items() for way in ("T2I", "I2T")}
+MTEB_TASKS |= {"MVLSIBSent2Img": "mvl-sib", "Imagenet1kZeroShot": "imagenet-1k"}
+MTEB_TASKS |= {"STS17MultilingualVisualSTS": "sts17-visual", "STSBenchmarkMultilingualVisualSTS": "stsb-visual"}
 OPEN_CLIP_ENGLISH = {
     f"{title} {searched} retr. R@{k}": (dataset, direction, f"recall@{k}")
     for title, dataset in (("Flickr", "flickr30k"), ("MSCOCO", "mscoco"))
@@ -80,25 +83,22 @@ def read_open_clip(path: Path, address: str) -> pd.DataFrame:
 
 
 def read_mteb(path: Path, address: str) -> pd.DataFrame:
+    """Return the results of a table of mteb's (`mteb_rows`)."""
+    return mteb_rows(generative_results.read_text(path), address)
+
+
+def mteb_rows(table: pd.DataFrame, address: str) -> pd.DataFrame:
     """Return mteb's results with images: retrieval, ImageNet in English, and similarity of sentences as images.
 
-    Left out: the two tasks that are means over languages of another one. Some versions of mteb report no share of
-    queries with a hit among the first k (cv_recall, later hit_at): where each query has one answer, as from text to
-    image, the recall is that. A task whose data set was evaluated in a second revision has this in `variant`, and
-    MVL-SIB the script, where a language has several.
+    `table`: texts, a row for each task, model, split and subset. Left out: the two tasks that are means over languages
+    of another one. Some versions of mteb report no share of queries with a hit among the first k (cv_recall, later
+    hit_at): where each query has one answer, as from text to image, the recall is that. A task whose data set was
+    evaluated in a second revision has this in `variant`, and MVL-SIB the script, where a language has several.
     """
     metrics = {f"cv_recall_at_{k}": f"recall@{k}" for k in (1, 5, 10)} | {"ndcg_at_10": "NDCG@10"}
     metrics |= {"accuracy": "accuracy@1", "cosine_spearman": "spearman"}
     later = {f"cv_recall_at_{k}": f"recall_at_{k}" for k in (1, 5, 10)}
-    table = generative_results.read_text(path)
-    names = {f"{title}{way}Retrieval": name for title, name in MTEB.items() for way in ("T2I", "I2T")}
-    names |= {
-        "MVLSIBSent2Img": "mvl-sib",
-        "Imagenet1kZeroShot": "imagenet-1k",
-        "STS17MultilingualVisualSTS": "sts17-visual",
-    }
-    names |= {"STSBenchmarkMultilingualVisualSTS": "stsb-visual"}
-    table = table[table["task"].isin(names)].rename(columns={"model": "checkpoint"})
+    table = table[table["task"].isin(MTEB_TASKS)].rename(columns={"model": "checkpoint"})
     places = table["checkpoint"].str.replace("/", "__") + "/" + table["model_revision"] + "/" + table["task"] + ".json"
     for column, other in later.items():
         one = (table[column] == "") & table["task"].str.contains("T2I|Co|Multi30k")
@@ -109,7 +109,7 @@ def read_mteb(path: Path, address: str) -> pd.DataFrame:
     usual = table.groupby("task")["dataset_revision"].transform(lambda revisions: revisions.mode()[0])
     other = np.where(table["dataset_revision"] != usual, "data set " + table["dataset_revision"].str[:7], "")
     table = table.assign(
-        dataset=table["task"].map(names),
+        dataset=table["task"].map(MTEB_TASKS),
         direction=table["task"].str.extract("(T2I|I2T)")[0].str.lower().fillna(""),
         lang=[next((code for code in codes if code != "en"), "en").replace("default", "en") for codes in pair],
         variant=np.where(pair.str.len() > 1, table["subset"], np.where(table["split"] == "dev", "dev", "")) + other,
@@ -241,11 +241,7 @@ def build(folder: str | os.PathLike) -> pd.DataFrame:
         rows = [read(path, fact["address"]) for path in files]
         parts.append(pd.concat([part for part in rows if len(part)]).assign(harness=harness, source=source))
     table = pd.concat(parts, ignore_index=True)
-    table = table.fillna({"variant": "", "direction": "", "decimals": FULL})
-    variety = table["lang"].str.lower().map({code: f", {name}" for code, (_, name) in VARIETIES.items()}).fillna("")
-    table = table.assign(model=_canonical(table), variant=table["variant"] + variety)
-    table = table.assign(lang=table["lang"].map(_codes(table["lang"])), task=table["dataset"].map(_task))
-    table = with_baselines(with_intervals(table))
+    table = with_baselines(with_intervals(named(table.assign(model=_canonical(table)))))
     wrong = ~table["value"].between(np.where(table["metric"] == "spearman", -1, 0), 1) | table.duplicated(KEY)
     if wrong.any():
         row = ", ".join(f"{name} {value}" for name, value in table[wrong].iloc[0].items())
@@ -253,7 +249,18 @@ def build(folder: str | os.PathLike) -> pd.DataFrame:
     return tables.check(table[list(tables.SCHEMAS["released"][0])], "released")
 
 
-def _task(dataset: str) -> str:
+def named(table: pd.DataFrame) -> pd.DataFrame:
+    """Return rows of readers with the study's codes of languages, the task of their data sets, and no gaps in texts.
+
+    A variety of a language becomes part of `variant`. Raises InputError for a language that nobody knows.
+    """
+    table = table.fillna({"variant": "", "direction": "", "decimals": FULL})
+    variety = table["lang"].str.lower().map({code: f", {name}" for code, (_, name) in VARIETIES.items()}).fillna("")
+    codes = table["lang"].map(_codes(table["lang"]))
+    return table.assign(variant=table["variant"] + variety, lang=codes, task=table["dataset"].map(task))
+
+
+def task(dataset: str) -> str:
     """Return the task of a data set; what the lists do not name are questions with short answers."""
     kind = next((kind for start, kind in KINDS.items() if dataset.startswith(start)), "question answering")
     return TASKS.get(dataset, kind)

@@ -19,8 +19,6 @@ DATASETS |= {
 }
 DATASETS |= {"indian-reasoning": "MathVista, ScienceQA, MMMU", "jmmmu": "JMMMU", "mmmu": "MMMU", "cvqa-ja": "CVQA"}
 DATASETS |= {"vidore3": "ViDoRe 3", "vidore2": "ViDoRe 2", "jinavdr-wikimediacommonsdocuments": "JinaVDR, Commons"}
-# Licences that allow commercial use without a condition on who uses the weights and for what; others may allow it, too.
-COMMERCIAL = ("MIT", "Apache-2.0", "BSD-3-Clause", "Apache-2.0, MIT")
 COLUMNS = ["model", "value", "ci_low", "ci_high", "p_holm", "same"]
 
 
