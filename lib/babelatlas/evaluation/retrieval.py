@@ -282,14 +282,18 @@ def ties(table: pd.DataFrame) -> np.ndarray:
 
 
 def scores(
-    table: pd.DataFrame, metrics: Sequence[str] = METRICS, n_resamples: int = 1000, seed: int = 0
+    table: pd.DataFrame,
+    metrics: Sequence[str] = METRICS,
+    n_resamples: int = 1000,
+    seed: int = 0,
+    level: float = 0.95,
 ) -> pd.DataFrame:
     """Return each metric of each model, set of captions, protocol, language and direction with its interval.
 
     `table` has the schema `retrieval`. Columns: those of `tables.QUERY`, metric, value, ci_low, ci_high, n (queries). A
     value is a mean over queries, a fraction from 0 to 1, or for "median rank" the median of the expected places, from
-    1, of the best right candidates. The interval is a bootstrap over images: the captions of an image are drawn
-    together; a recall near 0 or 1 has that of `bootstrap.share_interval`. Queries without NDCG are left out of its
+    1, of the best right candidates. The interval, of this `level`, is a bootstrap over images: the captions of an image
+    are drawn together; a recall near 0 or 1 has that of `bootstrap.share_interval`. Queries without NDCG are left out of its
     mean; where no query has it, or there is only one image, there is no value or no interval (NaN).
     """
     key, weights, rows = list(tables.QUERY), {}, []
@@ -309,9 +313,9 @@ def scores(
                     weights[size, median] = np.asfortranarray(drawn) if median else drawn
                 resample = _medians if median else _means
                 resampled = resample(each[known], index, weights[size, median])
-                ends = bootstrap.percentile_interval(resampled, n_clusters=size)
+                ends = bootstrap.percentile_interval(resampled, level, size)
                 if metric.startswith("recall@"):
-                    ends = bootstrap.share_interval(np.bincount(index, each[known]), np.bincount(index), ends)
+                    ends = bootstrap.share_interval(np.bincount(index, each[known]), np.bincount(index), ends, level)
                 row[1:] = map(float, ends)
             rows.append([*values, metric, *row, len(known)])
     return pd.DataFrame(rows, columns=[*key, "metric", "value", "ci_low", "ci_high", "n"])
