@@ -109,7 +109,7 @@ def _real(lang: str, boards: list[pd.DataFrame]) -> dict:
     """Return what a page says of real models: `takeaway`, `verdict`, tables, and which data sets are `missing`."""
     caption = (
         f"<b>The best open model on each benchmark, next to the best in English.</b> {FREE}. Not lower: other models "
-        "that do not differ significantly from the best (Holm-adjusted, and careful: as if on different queries). "
+        "that are not significantly below the best (Holm-adjusted, and careful: as if on different queries). "
         "95 % intervals over queries, images or questions."
     )
     there = {rows["dataset"].iloc[0] for rows in boards}
