@@ -71,6 +71,16 @@ def leaderboard(charts: Charts) -> list[str]:
     return [f"{len(charts.having('mean recall@1 (%)', 'rank (interval)'))}"]
 
 
+def working_languages(charts: Charts) -> list[str]:
+    """A language is a dot of the map, whose row has its state; the codes of one language share it."""
+    states = charts.having("glottocode", "latitude", "group").drop_duplicates("glottocode")["group"]
+    return [f"{(states == 'usable').sum()}", f"{(states == 'borderline').sum()}"]
+
+
+def home(charts: Charts) -> list[str]:
+    return [*working_languages(charts), f"{len(pd.read_csv(DATA / 'glottolog.csv')):,}"]
+
+
 def rich_and_poor(charts: Charts) -> list[str]:
     rows = charts.having("model", "group", "series", "value")
     wide = rows.pivot(index="model", columns=["series", "group"], values="value")
@@ -199,8 +209,10 @@ def scorecard(charts: Charts) -> list[str]:
 
 
 CLAIMS: dict[str, Callable[[Charts], list[str]]] = {
+    "index": home,
     "10_languages": languages,
     "11_leaderboard": leaderboard,
+    "12_working_languages": working_languages,
     "13_rich_and_poor": rich_and_poor,
     "14_gap_over_time": gap_over_time,
     "16_filtering": filtering,

@@ -120,6 +120,7 @@ def _real(lang: str, boards: list[pd.DataFrame]) -> dict:
         "rank": _rank(lang),
         "best": reading.table(_best_models(boards), caption, download=False).data,
         "steps": _steps(next((rows for rows in boards if rows["id"].iloc[0] == main), boards[0])),
+        "questions": support.questions(lang),
         "verdict": support.verdicts()["verdict"].get(lang, "not decided"),
         "licence": _licence(boards, main),
         "captioned": "xm3600" in there,

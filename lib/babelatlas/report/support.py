@@ -1,21 +1,28 @@
 """What a reader can expect of real models in a language: the best open ones on its main benchmark, next to English."""
 
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
 import pandas as pd
 
-from babelatlas.analysis import real_run
+from babelatlas.analysis import image_clusters, real_run, usability
 from babelatlas.base import languages, synsets
 from babelatlas.lexicon import labels as label_sets
 from babelatlas.report import results
 from babelatlas.report.formatting import counted, escape, percent
+from babelatlas.stats import bootstrap
 
-# The boards that a language is judged by: the first that has it.
-MAIN = ("xm3600.t2i.clip_benchmark", "babel-imagenet.label")
+# The boards that a language is judged by: the first that has it. A person who searches with words goes from text to
+# image; where a language has no captions its labels count, and where it has few of these, questions about dishes.
+MAIN = ("xm3600.t2i.clip_benchmark", "babel-imagenet.label", "worldcuisines", "worldcuisines.ngoko")
+LABELS, QUESTIONS = MAIN[1], MAIN[2:]
+# The boards of Babel-ImageNet, on which languages have different numbers of classes, and those of their English results.
+ENGLISH = {LABELS: LABELS, "babel-imagenet.translated-prompts": "babel-imagenet.english-prompts"}
 FEW = 100  # classes: with fewer the test is easier, and languages are not compared
 RUN_MODEL = "bridge-lite2"  # whose classifications of photographs a page shows
-HALF = 0.5  # of the result in English, from which a model is called usable
+IMAGES_IN_ENGLISH = 50_000  # of Babel-ImageNet, in all classes
+HALF = 0.5  # of the best result in English, beyond guessing, from which a model is called usable
 
 
 @cache
@@ -36,15 +43,20 @@ def open_results() -> pd.DataFrame:
 
 
 def by_model() -> pd.DataFrame:
-    """Return the measured support of each open model, a row for each board of MAIN: counts of languages.
+    """Return the measured support of each open model, a row for each board of captions or labels: counts of languages.
 
     Columns: model, benchmark, languages (other than English), above_baseline, above_half_of_english (of those above the
-    baseline, at least HALF of the model's own result in English). On Babel-ImageNet languages with at least FEW classes
-    count.
+    baseline, at least HALF of the model's own result in English, beyond guessing). On Babel-ImageNet languages with at
+    least FEW classes count, and the English result is that among as many classes; of models for which nobody has
+    published one with fewer classes, the mean gain of the others is taken.
     """
-    table = open_results().query("id in @MAIN and lang != 'en' and (classes == 0 or classes >= @FEW)")
+    table = open_results().query("id in @MAIN[:2] and lang != 'en' and (classes == 0 or classes >= @FEW)")
+    gains = usability.english_gains()
+    gain = table["model"].map(gains).fillna(gains.mean()) * usability.part_of_gain(table["classes"])
+    english = table["english"] + gain.where(table["id"] == LABELS, 0)
+
     above = table["above"] == 1
-    half = above & (table["value"] >= HALF * table["english"])
+    half = above & (table["value"] - table["baseline"] >= HALF * (english - table["baseline"]))
     table = table.assign(benchmark=table["id"], above_baseline=above, above_half_of_english=half)
     counts = table.groupby(["benchmark", "model"], as_index=False, sort=False).agg(
         languages=("lang", "size"),
@@ -62,31 +74,67 @@ def best_in_english() -> pd.Series:
 
 @cache
 def verdicts() -> pd.DataFrame:
+    """Return for each language with a result of a real model whether one is usable: index lang; see `judged`.
+
+    Do not change the table.
+    """
+    return judged()
+
+
+def judged(
+    line: float = HALF, boards: Sequence[str] = MAIN, least_classes: int = FEW, best_language: bool = False
+) -> pd.DataFrame:
     """Return for each language with a result of a real model whether one is usable: index lang.
 
-    A language is judged by the first board of MAIN that has it, else by this study's own run. `verdict`: "usable" where
-    the best open model reaches HALF of the best result in English there, "hardly usable" where it only exceeds the
-    baseline, "not usable" where none does; "not decided" with fewer than FEW classes, and where no other model than a
-    bridge was tested. Further columns: id and title (of the board), model, name (its title), value, share (of the best
-    result in English), classes, models (how many were tested).
+    A language is judged by the first of `boards` that has it, Babel-ImageNet's with `least_classes` classes or more,
+    else by this study's own run, which decides nothing. `verdict`: one of `usability.STATES`, by the share that the
+    best open model there has of the best English result, beyond guessing: on the same board, on Babel-ImageNet among
+    as many classes. `line`: the share from which a model is usable. `best_language`: whether to compare with the best
+    language of the board in place of English, where its languages have the same number of choices.
+
+    Further columns: id and title (of the board), measure, model, name (its title), value, reference (the result that it
+    is compared with), share with share_low and share_high (95 %), classes, models (how many were tested), baseline.
     """
-    order = {name: place for place, name in enumerate(MAIN)}
     table = open_results()
-    table = table[table["id"].isin(MAIN) | (table["origin"] == "own")]
-    place = table["id"].map(order).fillna(len(MAIN))
+    table = table[table["id"].isin(boards) | (table["origin"] == "own")]
+    few = table["id"].isin(ENGLISH) & (table["classes"] < least_classes)
+    place = table["id"].map({name: place for place, name in enumerate(boards)})
+    place = place.mask(few, len(boards)).fillna(len(boards) + 1)
     table = table[place == place.groupby(table["lang"]).transform("min")]
     table = table[table["id"] == table.groupby("lang")["id"].transform("first")]
     models = table.groupby("lang")["model"].nunique()
     ranked = table.sort_values(["above", "value", "model"], ascending=[False, False, True], kind="stable")
-    best = ranked.drop_duplicates("lang").set_index("lang").sort_index()
-    best = best.assign(share=best["value"] / best["id"].map(best_in_english()), models=models)
-    open_question = (best["origin"] == "own") | (best["classes"] < FEW) & (best["id"] != MAIN[0])
-    best["verdict"] = np.select(
-        [open_question, best["above"] == 0, best["share"] < HALF],
-        ["not decided", "not usable", "hardly usable"],
-        "usable",
-    )
-    return best[["id", "title", "measure", "model", "name", "value", "share", "classes", "models", "verdict"]]
+    found = ranked.drop_duplicates("lang").set_index("lang").sort_index().assign(models=models)
+
+    found["baseline"] = found["baseline"].fillna(0)
+    found = found.join(_references(found, best_language))
+    found = found.join(usability.share_interval(found))
+    few = found["id"].isin(ENGLISH) & (found["classes"] < least_classes)
+    found["decided"] = (found["origin"] != "own") & ~few & found["share"].notna()
+    found["verdict"] = usability.states(found, line)
+    columns = ["id", "title", "measure", "model", "name", "value", "reference", "share", "share_low", "share_high"]
+    return found[[*columns, "classes", "models", "baseline", "verdict"]]
+
+
+def _references(found: pd.DataFrame, best_language: bool) -> pd.DataFrame:
+    """Return the result that each language is compared with, and its interval: reference, reference_low and _high."""
+    every = open_results()
+    rows = every[every["id"].isin(found["id"]) & ((every["lang"] == "en") | best_language)]
+    rows = rows.sort_values("value", ascending=False, kind="stable").drop_duplicates("id").set_index("id")
+    names = {"value": "reference", "ci_low": "reference_low", "ci_high": "reference_high"}
+    references = rows[[*names]].rename(columns=names).reindex(found["id"].replace(QUESTIONS[1], QUESTIONS[0]))
+    references.index = found.index
+
+    gains = usability.english_gains()
+    for board in ENGLISH.keys() & set(found["id"]):
+        there = found["id"] == board
+        english = every[(every["id"] == ENGLISH[board]) & (every["lang"] == "en")].set_index("model")["value"]
+        level = usability.best_english_among(found.loc[there, "classes"], english, gains)
+        images = pd.DataFrame({"dataset": "babel-imagenet", "n": IMAGES_IN_ENGLISH}, index=found.index[there])
+        cases = image_clusters.independent_images(images)
+        low, high = bootstrap.exact_interval(np.nan_to_num(level) * cases, cases)
+        references.loc[there, [*names.values()]] = np.column_stack([level, low, high])
+    return references
 
 
 def verdict(lang: str) -> str:
@@ -103,12 +151,34 @@ def verdict(lang: str) -> str:
         return f"Not decided: models were tested in {name} {on}."
     if row["verdict"] == "not usable":
         return f"Not usable: of {row['models']} models, none performs above guessing in {name}."
+
     does = f"classifies {percent(row['value'])} of the images correctly"
     if row["measure"] == "recall@1":
         does = f"finds the image for {percent(row['value'])} of the captions"
+    elif row["id"] in QUESTIONS:
+        does = f"answers {percent(row['value'])} of the questions about dishes correctly"
     part = f"{100 * row['share']:.0f} % of the best result" if row["share"] <= 1 else "more than the best result"
     part = "the best result" if lang == "en" else part
-    return f"{row['verdict'].capitalize()}: {escape(row['name'])} {does}, {part} in English."
+    among = f" among {row['classes']} classes" if row["id"] == LABELS else ""
+    return f"{row['verdict'].capitalize()}: {escape(row['name'])} {does}, {part} in English{among}."
+
+
+def questions(lang: str) -> str:
+    """Return what generative models do in a language that is judged by captions or labels, in a sentence, or "".
+
+    >>> questions("nan")[:70]
+    'Generative models: Llama 3.2 Vision 90B answers 75.5 % of 2,000 questio'
+    """
+    if lang not in verdicts().index or verdicts().loc[lang, "id"] in QUESTIONS:
+        return ""
+    rows = open_results().query("lang == @lang and id in @QUESTIONS").sort_values("value", ascending=False)
+    if rows.empty:
+        return ""
+    top = rows.iloc[0]
+    return (
+        f"Generative models: {escape(top['name'])} answers {percent(top['value'])} of {top['n']:,.0f} questions about "
+        f"dishes correctly (guessing {percent(top['baseline'])})."
+    )
 
 
 @cache

@@ -33,19 +33,27 @@ def title(harness: str, dataset: str, metric: str) -> str:
 
 
 def board(
-    harness: str, dataset: str, metric: str, variant: str | None = None, everywhere: bool = False
+    harness: str,
+    dataset: str,
+    metric: str,
+    variant: str | None = None,
+    everywhere: bool = False,
+    direction: str | None = None,
 ) -> pd.DataFrame:
     """Return the released scores of one leaderboard: model, lang, value (fraction), n, n_correct, directions.
 
-    A score is the mean of the directions that the harness has, text to image and image to text; its n is that of the
+    A score is the mean of the directions that the harness has, text to image and image to text, or that of one
+    `direction` ("t2i", "i2t") where it is given; its n is that of the
     direction with the fewer cases, because both ask about the same images, and n_correct is that many times the value.
     Each model counts once (`released.one_run`, with its `everywhere`), and of `variant` only rows are taken where it is
-    given. Raises what `released.read` raises, and InputError where a model has several values in a language: give a variant.
+    given. Raises what `released.read` raises, and InputError where a model has several values in a language: give a
+    variant.
 
     >>> board("mteb", "xm3600", "recall@1").groupby("model").size().unique().tolist()
     [36]
     """
-    where = {} if variant is None else {"variant": variant}
+    where = {"variant": variant, "direction": direction}
+    where = {name: value for name, value in where.items() if value is not None}
     rows = released.one_run(released.read(harness=harness, dataset=dataset, metric=metric, **where), everywhere)
     if rows.duplicated(["model", "lang", "direction"]).any():
         raise InputError(
