@@ -17,7 +17,7 @@ from babelatlas.stats import bootstrap
 # image; where a language has no captions its labels count, and where it has few of these, questions about dishes.
 MAIN = ("xm3600.t2i.clip_benchmark", "babel-imagenet.label", "worldcuisines", "worldcuisines.ngoko")
 LABELS, QUESTIONS = MAIN[1], MAIN[2:]
-# The boards of Babel-ImageNet, on which languages have different numbers of classes, and those of their English results.
+# The boards of Babel-ImageNet, on which languages have different numbers of classes -> those of their English results.
 ENGLISH = {LABELS: LABELS, "babel-imagenet.translated-prompts": "babel-imagenet.english-prompts"}
 FEW = 100  # classes: with fewer the test is easier, and languages are not compared
 RUN_MODEL = "bridge-lite2"  # whose classifications of photographs a page shows
@@ -167,7 +167,7 @@ def questions(lang: str) -> str:
     """Return what generative models do in a language that is judged by captions or labels, in a sentence, or "".
 
     >>> questions("nan")[:70]
-    'Generative models: Llama 3.2 Vision 90B answers 75.5 % of 2,000 questio'
+    'Generative models: Llama 3.2 Vision 90B answers XX
     """
     if lang not in verdicts().index or verdicts().loc[lang, "id"] in QUESTIONS:
         return ""
