@@ -4,6 +4,7 @@
 # make bench    time the engine against others: a quarter of an hour, on an otherwise idle machine
 # make faults   kill and disturb a small study 200 times and count what is lost: at most an hour; ARGS=--quick: some minutes
 # make book ARGS=--dry-run    say what would run
+# make rehearse CONFIG=config/paper.yml    the run of a config with small random models and pictures of noise: minutes, no GPU
 # make page PAGE=33_intervals    run what this page needs, and render it alone: seconds
 # make archive  the book, then sources, environment, tables and book in _build/babelatlas.tar.gz, for a release
 # make clean    remove what runs have made, and nothing else   make lock    resolve requirements.in again
@@ -32,7 +33,7 @@ PAGE ?=
 
 BIN := .venv/bin
 STAMP := .venv/installed
-TARGETS := book test test-all page archive lint bench faults clean lock vendor
+TARGETS := book test test-all rehearse page archive lint bench faults clean lock vendor
 
 # What a person gives is text: make does not expand it (`value`), and recipes take it from the environment, so that no sign in it
 # is a command.
@@ -92,6 +93,11 @@ book page: $(ENVIRONMENT)
 		"$$PROFILE" "`ls -d config/*/ | tr '\n' ' '`"; exit 1; }
 	@gpus=$${GPUS:-$$($(BIN)/python -c 'from babelatlas.workflow import run_notebook as run; print(len(run.available_gpus()) or "")')}; $(RUN_ENV) $(SNAKEMAKE) $(WHERE) --configfile "$$CONFIG" $$ARGS
 	@$(if $(DRY)$(filter --until -U --help -h,$(ARGS)),true,echo "The $@: $$PWD/$(or $(WANTED),_build/html/index.html)")
+
+# Texts are fetched as in the real run, or read below BABELATLAS_MIRROR; ARGS=--one: one model, one language, one data set.
+rehearse: $(STAMP)
+	@config=$$(PYTHONPATH=benchmarks $(RUN_ENV) $(BIN)/python benchmarks/rehearsal.py "$$CONFIG" _build/rehearsal $$ARGS) && \
+	$(MAKE) book CONFIG="$$config" ARGS=
 
 # TESTS="tests/stats tests/test_grid.py" names folders or files, and options of pytest. A file that is named runs whole.
 test: PICK = $(if $(findstring .py,$(TESTS)),,-m "not slow")

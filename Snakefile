@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from babelatlas.base.errors import InputError, near
-from babelatlas.workflow import book, config as configs
+from babelatlas.workflow import book, config as configs, failures
 
 HERE = Path(os.path.relpath(workflow.basedir))
 PYTHON = sys.executable
@@ -17,7 +17,7 @@ if not config:
 try:
     for file in workflow.configfiles:
         configs.read(file)
-    study = configs.check_config(config, HERE)
+    study = configs.check_config(config, HERE, failures.without())
     absent = configs.absent(study.config)  # nothing, but in a dry run, which lists the jobs all the same
     book.check_contents(HERE / "_toc.yml", study.all_pages())
     FOLDERS = [path for path in study.all_files() if not Path(path).suffix]
@@ -38,6 +38,13 @@ try:
         configs.prepare(study)
 except InputError as error:
     sys.exit(str(error))
+
+# What a run goes on without is known to its jobs, too, wherever they run.
+if failures.without():
+
+    envvars:
+        failures.WITHOUT,
+
 
 
 rule all:
@@ -86,11 +93,14 @@ rule book:
         "_build/html/index.html",
     log:
         study.at("logs/book.txt"),
+    params:
+        failed=failures.without(),
+        go_on=failures.command(workflow.configfiles[0]) if failures.without() else "make book",
     resources:
         gpu=0,
     shell:
         "{PYTHON:q} -m babelatlas.workflow.book {HERE:q} _build {input.pages:q} {input.folders:q} --log {log:q}"
-        " --outputs {output:q}"
+        " --failed {params.failed:q} --go-on {params.go_on:q} --outputs {output:q}"
 
 
 rule page:

@@ -16,7 +16,9 @@ def test_covariates_are_those_of_the_language_and_of_the_pair():
     assert sorted(table["lang"].unique()) == ["de", "ru", "si"]  # Navajo has no tokens
     row = table.set_index(["model", "lang"])
     assert row.loc["m", "listed"].to_dict() == {"de": "listed", "ru": "not listed", "si": "not listed"}
+    assert row.loc["m", "is_listed"].to_dict() == {"de": 1, "ru": 0, "si": 0}
     assert set(row.loc["other", "listed"]) == {"no list published"}
+    assert set(row.loc["other", "is_listed"]) == {0}
     assert row.loc["m", "family"].to_dict() == dict.fromkeys(["de", "ru", "si"], "Indo-European")
     assert set(row["script"]) == {"other"}  # each script has one language
     tokens = coverage.tokens().set_index("lang")["tokens"]

@@ -1,6 +1,7 @@
 """Logs of lmms-eval and VLMEvalKit, written here as their code writes them: what joins a run, and what is refused."""
 
 import json
+import re
 
 import pandas as pd
 import pytest
@@ -61,6 +62,10 @@ def give(tmp_path):
 
     def merge(name, text, model="qwen2-vl-2b"):
         (tmp_path / "results").mkdir(exist_ok=True)
+        start, _, task = name.removesuffix(".jsonl").partition("_samples_")
+        results = tmp_path / f"{start}_results.json"
+        if task and not results.exists():  # which lmms-eval writes next to the samples
+            results.write_text(lmms({task: {" ": " "}}, len(text.splitlines())), encoding="utf-8")
         (tmp_path / name).write_text(text, encoding="utf-8")
         merged.merge([tmp_path / name], "Ana", tmp_path / "results", model)
         return merged.scores(tmp_path / "results")
@@ -111,20 +116,86 @@ def test_what_is_no_log_or_has_no_language_is_refused(give, name, text, said):
 
 def test_the_model_is_the_released_one_that_the_log_names_or_is_given(give, tmp_path):
     log, samples = lmms({"gqa-ru": GQA}), lines("mtvqa_score", *SIGNS)
-    for name, text, model, said in [
-        ("a_results.json", log, "", f"the model 'Qwen/{MODEL}', which is not a released one: .*--model"),
-        ("b_samples_mtvqa.jsonl", samples, "", "the model '', .*--model"),  # without the results next to them
-        ("a_results.json", log, "a/b", "got 'a/b'"),
+    for model, said in [
+        ("", f"the model 'Qwen/{MODEL}', which is not a released one: .*--model"),
+        ("a/b", "got 'a/b'"),
     ]:
         with pytest.raises(InputError, match=said):
-            give(name, text, model)
+            give("a_results.json", log, model)
     (tmp_path / "b_results.json").write_text(lmms({}, model_name="royokong/e5-v"), encoding="utf-8")
     assert set(give("b_samples_mtvqa.jsonl", samples, "")["model"]) == {"e5-v"}
+    (tmp_path / "b_results.json").unlink()  # samples say neither their model nor whether they are all
+    with pytest.raises(InputError, match=r"there is no b_results\.json next to it"):
+        merged.merge([tmp_path / "b_samples_mtvqa.jsonl"], "Ana", tmp_path / "results", "x")
+
+
+def limited(task, done, whole, **values):
+    """The results of lmms-eval with --limit: its counts say that part of a task's questions were asked."""
+    return lmms({task: {"alias": task, **values}}, **{"n-samples": {task: {"original": whole, "effective": done}}})
+
+
+def repeated(text):
+    """A log with its first question once more at its end."""
+    return text + text.splitlines()[0] + "\n"
+
+
+HEAD = "index\tcategory\thit\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("a_results.json", limited("xm3600_ja", 8, 3600, **CAPTIONS), "8 of the 3,600 questions of 'xm3600_ja'"),
+        ("a_results.json", lmms({"xm3600_ja": CAPTIONS}, 8), "n 8 of 3,600 on xm3600 in Japanese"),
+        ("a_samples_mtvqa.jsonl", repeated(lines("mtvqa_score", *SIGNS)), "1 of its questions occur twice, .*doc_id 0"),
+        (f"{MODEL}_MTVQA_TEST_EM.tsv", f"{HEAD}0\tJA\t1\n0\tJA\t1\n", "1 of its questions occur twice, .*index 0"),
+        (f"{MODEL}_MTVQA_TEST_EM.tsv", f"{HEAD}0\tJA\t1\n1\tNA\t1\n", "1 of its 2 questions have no language"),
+        (f"{MODEL}_MTVQA_TEST_EM.tsv", f"{HEAD}0\tJA\t1\n1\t\t1\n", "1 of its 2 questions have no language"),
+        (f"{MODEL}_MTVQA_TEST_EM.tsv", f"{HEAD}0\tJA\tyes\n", "'hit' are not from 0 to 1, the first 'yes'"),
+        (
+            "a_samples_mtvqa.jsonl",
+            lines("mtvqa_score", {"category": None, "score": 1.0}, *SIGNS),
+            "1 of its 4 questions have no language in 'category'",
+        ),
+        (
+            "a_samples_mtvqa.jsonl",
+            lines("mtvqa_score", {"category": "KR", "score": float("nan")}),
+            "'score' are not from 0 to 1, the first 'nan'",
+        ),
+        ("a_results.json", lmms({"xm3600_ja": {"xm_CIDEr,none": 113.0}}, 3600), "no value from 0 to 10, .*CIDEr"),
+        ("a_results.json", lmms({"gqa-ru": {"exact_match,none": float("nan")}}), "accuracy in ru is nan, not a number"),
+        ("a_results.json", lmms({"gqa-ru": {"exact_match,none": float("inf")}}), "accuracy in ru is inf, not a number"),
+        ("a_results.json", '{"config_general": {}, "results": {}}', "a result of LightEval, expected lmms-eval's"),
+        ("a_results.json", '{"KR": 30.5}', "VLMEvalKit's _score.json, under another name"),
+        ("a_results.json", '{"acc": {"x": 1}}', "JSON with the keys acc, expected lmms-eval's"),
+        ("a_results.json", "[1]", "JSON without keys, expected lmms-eval's"),
+    ],
+)
+def test_a_log_of_a_part_twice_or_without_languages_and_of_others_is_refused(give, name, text, said):
+    with pytest.raises(InputError, match=rf"^{name} cannot be merged: .*{said}"):
+        give(name, text)
+
+
+def test_samples_that_are_fewer_than_the_results_count_are_refused(give, tmp_path):
+    (tmp_path / "a_results.json").write_text(lmms({"mtvqa": {" ": " "}}, 9), encoding="utf-8")
+    with pytest.raises(InputError, match=r"3 questions, and a_results\.json counts 9"):
+        give("a_samples_mtvqa.jsonl", lines("mtvqa_score", *SIGNS))
+
+
+@pytest.mark.parametrize("dataset", [*harness_logs.LANGUAGES, "xm3600"])
+def test_a_check_takes_the_data_sets_that_are_merged(tmp_path, dataset):
+    lang = min(harness_logs.LANGUAGES.get(dataset, {"de"}))
+    told = {"metric": "t2i recall@1", "n": 3600} if dataset == "xm3600" else {"metric": "accuracy"}
+    scored("x", dataset=dataset, lang=lang, **told).to_csv(tmp_path / "sent.csv", index=False)
+    head, line = merged.merge([tmp_path / "sent.csv"], "Ana", tmp_path / "none", "x", check=True)
+    assert head.startswith(f"sent.csv: scores of x on {dataset}, rows: 1, ")
+    assert re.search(r"(no other result|rank \d+ of \d+ models)$", line)
 
 
 def test_scores_may_be_of_released_models_and_the_named_one_and_outcomes_of_neither(give):
-    give("sent.csv", scored("e5-v", dataset="xgqa").to_csv(index=False), "")
-    assert set(give("sent.csv", scored("x", dataset="cvqa").to_csv(index=False), "x")["model"]) == {"e5-v", "x"}
+    give("sent.csv", scored("e5-v", dataset="xgqa", n=0).to_csv(index=False), "")
+    chinese = scored("x", dataset="cvqa", lang="zh").to_csv(index=False)  # which the data set has
+    assert set(give("sent.csv", chinese, "x")["model"]) == {"e5-v", "x"}
     for table, said in [(scored("mien"), "'mien'"), (scored(dataset="cvaq"), "'cvaq'"), (classified("e5-v"), "'e5-v'")]:
         with pytest.raises(InputError, match=f"There is no (model|data set) {said}"):
             give("sent.csv", table.to_csv(index=False), "x")

@@ -8,7 +8,7 @@ import pytest
 
 from analysis.test_leaderboard import counts, queries
 from babelatlas.analysis import leaderboard, outcomes
-from babelatlas.analysis.released import merged
+from babelatlas.analysis.released import merge_reading, merged
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.lexicon import labels
@@ -143,7 +143,7 @@ def test_ranks_queries_classes_and_shares_are_checked(run, give, table, said):
 
 def test_scores_are_listed_with_their_origin(run, give):
     give(scored(), "scores")
-    give(scored(metric="t2i median rank", dataset="xm3600", value=12.0, ci_low=np.nan, ci_high=np.nan))
+    give(scored(metric="t2i median rank", dataset="xm3600", value=12.0, ci_low=np.nan, ci_high=np.nan, n=3600))
     found = merged.scores(run)
     assert found[["dataset", "value", "origin"]].to_numpy().tolist() == [
         ["imagenet-1k", 0.5, "Ana, My Lab"],
@@ -179,6 +179,7 @@ def test_a_table_with_few_languages_takes_none_from_the_leaderboard(run, give):
 
 def test_a_check_ranks_results_by_language_and_writes_nothing(tmp_path):
     said = {"dataset": "xm3600", "metric": "recall@1", "variant": "t2i", "value": 1, "ci_low": None, "ci_high": None}
+    said |= {"n": 3600}  # fewer are a part of the benchmark
     rows = [scored("new", lang=lang, **said) for lang in ("de", "sw")]
     pd.concat(rows).to_csv(tmp_path / "new.csv", index=False)
     head, *lines = merged.merge([tmp_path / "new.csv"], "Ana", tmp_path / "no-run", "new", check=True)
@@ -195,3 +196,114 @@ def test_contributed_results_are_valid_and_come_with_their_origin(run, monkeypat
     scored("new").assign(origin="Ana").to_csv(tmp_path / "new.csv", index=False)
     monkeypatch.setattr(merged, "CONTRIBUTED", tmp_path)
     assert merged.scores(run)[["model", "lang", "origin"]].to_numpy().tolist() == [["new", "de", "Ana"]]
+
+
+RECALL = {"dataset": "xm3600", "metric": "recall@1", "variant": "t2i", "n": 3600}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"value": np.inf, "ci_high": np.nan}, "line 2 has 'inf' as its value: write a number"),
+        ({"ci_high": np.inf}, "line 2 has 'inf' as its ci_high"),
+        ({"n": -5}, "no n of at least 0"),
+        ({"n": 80.5}, "line 2 has '80.5' as its n: write a whole number"),
+        ({"metric": "t2i median rank", "dataset": "xm3600", "value": -3, "ci_low": np.nan}, "no value of at least 1"),
+        ({"metric": "CIDEr", "dataset": "xm3600", "value": 113, "ci_high": np.nan}, "no value from 0 to 10"),
+        ({**RECALL, "n": 8}, "part of the benchmark, the first with n 8 of 3,600 on xm3600 in German"),
+        ({**RECALL, "variant": ""}, "no direction, t2i or i2t, in variant"),
+        ({**RECALL, "lang": "yo"}, "'xm3600' has nothing in Yoruba .'yo'.: expected one of ar, bn"),
+        ({**RECALL, "metric": "recal@1"}, "'xm3600' has no metric 'recal@1': did you mean recall@1"),
+        ({"metric": "recall@1"}, "'imagenet-1k' has no metric 'recall@1'"),
+        ({"value": "NaN"}, "line 2 has 'NaN' as its value: write a number"),
+        ({"ci_low": "low"}, "line 2 has 'low' as its ci_low: write a number .* or leave the cell empty"),
+    ],
+)
+@pytest.mark.parametrize("check", [False, True])
+def test_scores_that_cannot_be_are_refused_in_one_sentence_whether_checked_or_merged(
+    run, tmp_path, changes, said, check
+):
+    scored(**changes).to_csv(tmp_path / "sent.csv", index=False, na_rep="")
+    with pytest.raises(InputError, match=rf"^sent\.csv cannot be merged: .*{said}") as error:
+        merged.merge([tmp_path / "sent.csv"], "Ana", run, check=check)
+    assert len(str(error.value).splitlines()) == 1
+    assert merged.files(run).empty
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"value": np.inf, "ci_high": np.nan}, "no finite value"),
+        ({"ci_high": np.inf}, "no finite ci_low and ci_high"),
+        ({"n": 80.5}, "its n is 80.5, expected a whole number"),
+    ],
+)
+def test_a_parquet_table_of_scores_is_checked_as_a_csv_is(run, tmp_path, changes, said):
+    scored(**changes).to_parquet(tmp_path / "sent.parquet")
+    with pytest.raises(InputError, match=rf"^sent\.parquet cannot be merged: .*{said}"):
+        merged.merge([tmp_path / "sent.parquet"], "Ana", run)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "spelt", "ours"),
+    [
+        *[("xm3600", name, "recall@1") for name in ("Recall@1", "recall_at_1", "R@1", "recall at 1", "hit_at_1")],
+        ("xm3600", "t2i_recall_at_5", "t2i recall@5"),
+        ("xm3600", "image_retrieval_recall@10", "t2i recall@10"),
+        ("xm3600", "ndcg@10", "NDCG@10"),
+        ("xm3600", "MedR", "median rank"),
+        *[("imagenet-1k", name, "accuracy@1") for name in ("accuracy", "acc1", "Top-1 accuracy", "Accuracy@1", "top1")],
+        ("imagenet-1k", "acc@5", "accuracy@5"),
+        *[("mtvqa", name, "accuracy") for name in ("accuracy@1", "Accuracy", "acc")],
+    ],
+)
+def test_metrics_in_other_spellings_become_the_studys(dataset, spelt, ours):
+    assert merge_reading.metric(spelt, dataset) == ours
+
+
+def test_scores_need_five_columns_and_others_may_be_absent_or_empty(run, tmp_path):
+    (tmp_path / "sent.csv").write_text("dataset;model;lang;metric;value;n\nimagenet-1k;e5-v;de;top-1;0.5;\n")
+    merged.merge([tmp_path / "sent.csv"], "Ana", run)
+    row = merged.scores(run).iloc[0]
+    assert row[["task", "metric", "variant", "group", "n"]].tolist() == ["zeroshot", "accuracy@1", "", "", 0]
+    assert row[["ci_low", "ci_high"]].isna().all()
+
+
+def test_a_contributed_table_is_checked_with_its_origin(tmp_path):
+    scored("new").assign(origin="Ana").to_csv(tmp_path / "new.csv", index=False)
+    head, _ = merged.merge([tmp_path / "new.csv"], "Ana", tmp_path / "none", "new", check=True)
+    assert head == "new.csv: scores of new on imagenet-1k, rows: 1, 1 from Ana."
+
+
+def test_several_files_of_one_new_model_keep_its_name(run, tmp_path):
+    scored("new").to_csv(tmp_path / "a.csv", index=False)
+    pd.concat([scored("new", lang="ja"), scored("e5-v", lang="fr")]).to_csv(tmp_path / "b.csv", index=False)
+    scored("new", lang="fi").to_csv(tmp_path / "c.csv", index=False)
+    merged.merge([tmp_path / name for name in ("a.csv", "b.csv", "c.csv")], "Ana", run, "new")
+    assert sorted(merged.scores(run)["model"]) == ["e5-v", "new", "new", "new"]
+
+
+def test_classes_are_the_label_sets_where_the_run_has_no_results_in_a_language(run, give):
+    words = tables.read(run / "labels/pictograms.parquet", "labels")
+    french = words[words["lang"] == "de"].assign(lang="fr")
+    tables.write(pd.concat([words, french]), run / "labels/pictograms.parquet", "labels")
+    whole = classified(THEIRS, {"fr": 0.5})
+    with pytest.raises(InputError, match=r"11 classes of pictograms in French .fr., and the run 12, of which 11"):
+        give(whole.query("wnid != 'n00000003'"))
+    assert give(whole)[0].endswith("rows: 12, 12 from Ana, My Lab.")
+    with pytest.raises(InputError, match=r"12 classes of pictograms in Italian .it., and the run 0"):
+        give(classified(THEIRS, {"it": 0.5}))
+
+
+def test_classes_are_those_of_the_labels_that_ship_without_a_run(tmp_path):
+    german = labels.shipped().query("lang == 'de'")
+    told = {"model": OWN, "dataset": "imagenet-1k", "labels": "imagenet-1k", "prompts": "label", "lang": "de"}
+    told |= {"similarity": "cosine", "precision": "float32", "preprocessing": "model", "n_ties": 0, "n_images": 50}
+    table = german[["wnid"]].assign(n_correct=1.0, n_correct_top5=2.0, **told)
+    table.to_csv(tmp_path / "sent.csv", index=False)
+    assert len(merged.merge([tmp_path / "sent.csv"], "Ana", tmp_path / "none", check=True)) == 2
+    table[1:].to_csv(tmp_path / "sent.csv", index=False)
+    with pytest.raises(
+        InputError, match=rf"{len(table) - 1} classes of imagenet-1k in German .*{len(table)}, of which"
+    ):
+        merged.merge([tmp_path / "sent.csv"], "Ana", tmp_path / "none", check=True)

@@ -161,7 +161,9 @@ def test_a_row_twice_and_rows_that_are_missing_are_named():
     assert "number 2 " in label_sheets.problems(pd.concat([rows, rows.iloc[[1]]]))[0]
     assert "2 row(s) of the sheet are missing" in label_sheets.problems(rows.drop(index=[0, 3]))[0]
     assert label_sheets.problems(rows.drop(index=[0, 3]), partial=True) == []
-    assert "nothing was filled in" in label_sheets.problems(rows.assign(verdict=""), partial=True)[0]
+    for partial in (True, False):
+        empty = label_sheets.problems(rows.assign(verdict=""), partial)
+        assert empty == ["no row has a verdict: nothing was filled in."]
 
 
 def test_a_sheet_that_was_not_finished_is_read_where_that_is_allowed(tmp_path):

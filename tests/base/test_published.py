@@ -3,6 +3,7 @@
 import pytest
 
 from babelatlas.base import languages, published
+from babelatlas.base.errors import InputError
 from babelatlas.stats import bootstrap, correlation
 
 CODES = {"jp": "ja", "fil": "tl"}
@@ -79,3 +80,34 @@ def test_the_tables_on_commute_keep_the_relations_that_their_definitions_set(ima
             single, group = wide[variant][metric], wide[variant][f"G{metric}"]
             assert (2 * single - 1 <= group + 3 * half).all(), (variant, metric)
             assert (group <= single + 2 * half).all(), (variant, metric)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"value": 12}, r"mine\.csv is 12 as the accuracy@1 of imagenet, m, de: write a fraction, as 0\.125"),
+        ({"value": -0.5}, "is -0.5 as the accuracy@1"),
+        ({"lang": "xx"}, r"In mine\.csv: There is no language with the code 'xx'"),
+        ({"lang": "deu"}, r"In mine\.csv, German is called 'deu': write 'de'"),
+        ({"metric": "CIDEr", "value": 1.2}, ""),
+        ({"metric": "difference in accuracy", "value": -0.5}, ""),
+        ({"metric": "length (tokens)", "value": 12}, ""),
+        ({"task": "captions", "metric": "words", "value": 12}, ""),
+    ],
+)
+def test_a_published_value_is_a_fraction_and_its_language_is_one(tmp_path, monkeypatch, table, change, said):
+    row = {"task": "zeroshot", "dataset": "imagenet", "model": "m", "lang": "de", "group": "", "variant": ""}
+    row |= {"metric": "accuracy@1", "value": 0.5, "n": 0, "source": "mine", "table": "1", "note": ""}
+    one = table[:1].assign(**row, ci_low=None, ci_high=None).assign(**change)
+    one.to_csv(tmp_path / "mine.csv", index=False)
+    monkeypatch.setattr(published, "FOLDER", tmp_path)
+    if not said:
+        assert published.read("mine")["value"].tolist() == [change["value"]]
+        return
+    with pytest.raises(InputError, match=said):
+        published.read("mine")
+
+
+def test_all_papers_that_ship_are_read():
+    for path in published.FOLDER.glob("*.csv"):
+        assert len(published.read(path.stem))

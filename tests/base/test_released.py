@@ -26,6 +26,7 @@ def test_every_checkpoint_of_the_table_has_one_canonical_model_and_the_reverse()
 
 
 def test_every_fact_of_a_model_has_a_source_and_a_day_and_no_other_is_listed():
+    # Two more without a licence than before: Nomic's models of 3B have none on their cards.
     models, listed = released.models(), pd.read_csv(released.FOLDER / "model_facts.csv", keep_default_na=False)
     listed = listed.assign(fact=listed["facts"].str.split()).explode("fact")
     # All but names and groups of this study, and `declared_by`, which belongs to `languages`.
@@ -34,7 +35,7 @@ def test_every_fact_of_a_model_has_a_source_and_a_day_and_no_other_is_listed():
     assert sorted(there["model"] + " " + there["variable"]) == sorted(listed["model"] + " " + listed["fact"])
     assert ((listed["source"].str.len() > 10) & listed["date"].str.fullmatch(r"\d{4}(-\d\d){2}")).all()
     assert models["released"].dropna().between("2021-01-01", pd.to_datetime(listed["date"]).max()).all()
-    assert (models[["release_date", "licence"]] == "").sum().tolist() == [14, 30]  # what nobody says may only fall
+    assert (models[["release_date", "licence"]] == "").sum().tolist() == [14, 32]  # what nobody says may only fall
 
 
 def test_one_run_stands_for_each_model_in_each_harness():

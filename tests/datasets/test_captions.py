@@ -1,5 +1,6 @@
 import gzip
 import json
+import unicodedata
 import zipfile
 
 import pandas as pd
@@ -255,6 +256,91 @@ def test_captions_and_images_of_ones_own_are_read_from_a_folder_and_a_csv(tmp_pa
         ["en", 0, "an old cat"],
     ]
     assert set(table["captions"]) == {"own"}
+
+
+@pytest.fixture
+def cats(tmp_path, monkeypatch):
+    """Captions of one's own: call it with the rows of the table, and with what to add to the description."""
+
+    def load(rows, **described):
+        if not (tmp_path / "cats").exists():
+            photographs(tmp_path / "cats", ["a.png", "b.png"])
+        (tmp_path / "cats.csv").write_text("lang,image,caption" + rows, encoding="utf-8")
+        description = {"task": "retrieval", "images": "cats", "annotations": "cats.csv"} | described
+        monkeypatch.setenv(datasets.CUSTOM, json.dumps({"cats": description}))
+        return captions.load("cats", tmp_path / "cats", tmp_path / "cats.csv")
+
+    return load
+
+
+FROM_0 = ",number\nen,a.png,a cat,0\nen,a.png,a tom,1\nen,b.png,a dog,0\nde,a.png,eine Katze,0\n"
+FROM_1 = ",number\nen,a.png,a cat,1\nen,a.png,a tom,2\nen,b.png,a dog,1\nde,a.png,eine Katze,1\n"
+
+
+def test_captions_numbered_from_1_are_those_numbered_from_0(cats, capsys):
+    expected = cats(FROM_0)[1]
+    assert capsys.readouterr().out == ""
+    pd.testing.assert_frame_equal(cats(FROM_1)[1], expected)
+    assert "captions are numbered from 1: they are taken as numbered from 0." in capsys.readouterr().out
+    assert len(captions.choose(expected, "first")) == 3
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        FROM_0.replace("Katze,0", "Katze,1"),  # one language counts from 1
+        FROM_0.replace("dog,0", "dog,1"),  # one image does
+        FROM_1.replace("dog,1", "dog,2"),
+    ],
+)
+def test_an_image_without_a_first_caption_is_told(cats, rows):
+    with pytest.raises(InputError, match=r"1 image\(s\) have captions and none with number 0, the first [ab]\.png in"):
+        cats(rows)
+
+
+def test_first_captions_are_never_chosen_where_an_image_would_be_lost(cats):
+    table = cats(FROM_0)[1]
+    with pytest.raises(InputError, match=r"Among the captions, 3 image\(s\) have captions and none with number 0"):
+        captions.choose(table[table["caption"] != "a cat"].assign(number=1), "first")
+
+
+def test_a_repeated_row_of_captions_is_no_second_query(cats):
+    rows = "\nen,a.png,a cat\nen,b.png,a cat\nde,a.png,a cat\n"
+    assert len(cats(rows)[1]) == 3  # one caption of two images, or in two languages, is no repetition
+    with pytest.raises(
+        InputError, match=r"2 row\(s\) repeat a caption, the first 'a cat' of a\.png in en: delete them"
+    ):
+        cats(rows + "en,a.png,a cat\nen,a.png, a cat\n")
+    numbered = ",number\nen,a.png,a cat,0\nen,a.png,a tom,1\nde,a.png,eine Katze,0\nde,a.png,eine Katze,1\n"
+    assert len(cats(numbered, parallel="all")[1]) == 4  # two captions may well have one translation
+    with pytest.raises(InputError, match="1 row"):
+        cats(numbered)
+
+
+@pytest.mark.parametrize(("on_disk", "in_table"), [("NFD", "NFC"), ("NFC", "NFD")])
+def test_captions_and_pictures_meet_whichever_form_of_unicode_each_has(cats, tmp_path, on_disk, in_table):
+    stored, told = (unicodedata.normalize(form, "café/é.png") for form in (on_disk, in_table))
+    photographs((tmp_path / "cats" / stored).parent, [stored.partition("/")[2]])
+    gallery, table = cats(f"\nen,{told},a cat\n")
+    assert gallery["path"].tolist() == [str(tmp_path / "cats" / stored)]
+    assert gallery["image"].tolist() == table["image"].tolist()
+
+
+@pytest.mark.parametrize("kind", ["tif", "tiff", "gif", "heic", "bmp", "avif", "txt"])
+def test_captions_of_a_picture_of_a_kind_that_is_not_read_say_so(cats, tmp_path, kind):
+    (tmp_path / "cats" / "old").mkdir(parents=True)
+    (tmp_path / "cats" / "old" / f"c.{kind}").write_bytes(b"x")
+    with pytest.raises(
+        InputError, match=rf"name old/c\.{kind}, which is none of \.jpeg, \.jpg, \.png, \.webp: convert it"
+    ):
+        cats(f"\nen,old/c.{kind},a cat\n")
+
+
+def test_a_picture_may_be_named_by_each_link_to_its_folder(cats, tmp_path):
+    photographs(tmp_path / "cats", ["a.png", "b.png"])
+    (tmp_path / "cats" / "again").symlink_to(tmp_path / "cats")
+    gallery, _ = cats("\nen,a.png,a cat\nen,again/b.png,a dog\n")
+    assert gallery["image"].tolist() == ["a.png", "again/b.png"]
 
 
 def test_translations_into_200_languages_are_read_as_published(small, tmp_path):

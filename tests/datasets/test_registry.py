@@ -1,8 +1,10 @@
+import codecs
 import contextlib
 import io
 import json
 import struct
 import tarfile
+import unicodedata
 import zipfile
 import zlib
 from pathlib import Path
@@ -13,7 +15,7 @@ import pytest
 from PIL import Image
 from scipy.io import savemat
 
-from babelatlas.base import download, tables
+from babelatlas.base import download, synsets, tables
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import imagenet
 from babelatlas.datasets import registry as datasets
@@ -147,7 +149,7 @@ def test_every_kind_of_picture_gets_its_colours(tmp_path):
 
     parts = [(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 16, 2, 0, 0, 0)), (b"IDAT", zlib.compress(row)), (b"IEND", b"")]
     (tmp_path / "deep.png").write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in parts))
-    expected = {"grey.jpg": (100,) * 3, "print.jpg": (255, 0, 0), "veil.png": (100,) * 3, "moving.webp": (255, 0, 0)}
+    expected = {"grey.jpg": (100,) * 3, "print.jpg": (255, 0, 0), "veil.png": (255,) * 3, "moving.webp": (255, 0, 0)}
     for name, colour in (expected | {"deep.png": (0x80, 0x40, 0xFF)}).items():
         picture = datasets.open_image(tmp_path / name)
         assert picture.mode == "RGB"
@@ -280,3 +282,105 @@ def test_images_and_labels_of_ones_own_are_read_as_those_of_any_data_set(tmp_pat
     assert datasets.load("birds", tmp_path / "birds", ["wren", "heron"])["wnid"].tolist() == ["heron", "wren"]
     labels = datasets.read_labels(tmp_path / "birds.csv")
     assert labels.groupby("lang")["ambiguous"].all().to_dict() == {"de": True, "en": False}
+
+
+def test_labels_of_ones_own_are_tidied_and_one_word_in_capitals_and_not_is_one(tmp_path):
+    words = {
+        "en": ["Crane", "crane", "\ufeffheron", "wr\u00aden\u200b"],
+        "fr": ["he\u0301ron\u00a0", "grue", "\u200eroitelet", "grue  cendr\u00e9e"],
+        "fa": ["خط\u200cکش", "خط\u200c", "خط\u200f کش", "گربه"],
+        "si": ["පක්\u200dෂය", "බළලා", "\u200dබල්ලා", "අලියා"],
+    }
+    rows = [f"{lang},{number},{word}" for lang, some in words.items() for number, word in enumerate(some)]
+    (tmp_path / "birds.csv").write_text("\n".join(["lang,wnid,label", *rows]), encoding="utf-8")
+
+    labels = datasets.read_labels(tmp_path / "birds.csv")
+
+    assert labels.groupby("lang")["label"].agg(list).to_dict() == {
+        "en": ["Crane", "crane", "heron", "wren"],
+        "fr": ["h\u00e9ron", "grue", "roitelet", "grue cendr\u00e9e"],
+        "fa": ["خط\u200cکش", "خط", "خط کش", "گربه"],
+        "si": ["පක්\u200dෂය", "බළලා", "බල්ලා", "අලියා"],
+    }
+    assert labels.query("ambiguous")["label"].tolist() == ["Crane", "crane"]
+
+
+def test_labels_of_another_program_are_tidied_and_those_of_a_run_stay_as_they_are(tmp_path):
+    row = {"lang": "de", "wnid": "a", "label": "Auf\u200clage", "alternatives": [], "source": "x", "licence": "x"}
+    table = pd.DataFrame([row | {"confirmed_by": [], "ambiguous": False}])
+    tables.write(table, tmp_path / "run.parquet", "labels")
+    tables.read(tmp_path / "run.parquet", "labels").to_parquet(tmp_path / "own.parquet")
+    assert datasets.read_labels(tmp_path / "run.parquet")["label"].tolist() == ["Auf\u200clage"]
+    assert datasets.read_labels(tmp_path / "own.parquet")["label"].tolist() == ["Auflage"]
+
+
+def own_birds(folder, monkeypatch, names, rows):
+    """Lay pictures in folders of these names, and labels, and make them the data set "birds"."""
+    for name in names:
+        (folder / "birds" / name).mkdir(parents=True)
+        Image.new("RGB", (4, 4), "red").save(folder / "birds" / name / "a.png")
+    (folder / "birds.csv").write_text("lang,wnid,label\n" + rows, encoding="utf-8")
+    monkeypatch.setenv(datasets.CUSTOM, json.dumps({"birds": BIRDS}))
+    return folder / "birds", datasets.read_labels(folder / "birds.csv")
+
+
+@pytest.mark.parametrize(("on_disk", "in_table"), [("NFD", "NFC"), ("NFC", "NFD")])
+@pytest.mark.parametrize("written", ["csv", "parquet"])
+def test_a_folder_and_a_table_meet_whichever_form_of_unicode_each_has(
+    tmp_path, monkeypatch, on_disk, in_table, written
+):
+    stored, told = (unicodedata.normalize(form, "pájaro") for form in (on_disk, in_table))
+    home, labels = own_birds(tmp_path, monkeypatch, [stored], f"es,{told},pájaro\n")
+    if written == "parquet":
+        labels.assign(wnid=told).to_parquet(tmp_path / "birds.parquet")
+        labels = datasets.read_labels(tmp_path / "birds.parquet")
+    images = datasets.load("birds", home, labels["wnid"].unique())
+    assert images["wnid"].tolist() == labels["wnid"].tolist() == [unicodedata.normalize("NFC", "pájaro")]
+    (tmp_path / "images.csv").write_text(f"path,wnid,number\nbirds/{told}/a.png,{told},0\n", encoding="utf-8")
+    images = datasets.load("birds", tmp_path / "images.csv", labels["wnid"].unique())
+    assert images["path"].tolist() == [str(home / stored / "a.png")]
+
+
+def test_a_class_folder_without_any_label_is_mentioned(tmp_path, monkeypatch, capsys):
+    home, labels = own_birds(tmp_path, monkeypatch, ["wren", "heron", "crow"], "en,wren,wren\nen,heron,heron\n")
+    assert datasets.load("birds", home, labels["wnid"].unique())["wnid"].tolist() == ["heron", "wren"]
+    said = capsys.readouterr().out
+    assert "1 of 3 classes with pictures have no label in any language here, and are left out: crow." in said
+    datasets.load("birds", home, ["wren", "heron", "crow"])
+    assert capsys.readouterr().out == ""
+
+
+def test_linked_class_folders_are_read_and_one_that_links_upwards_is_answered(tmp_path, monkeypatch):
+    home, _ = own_birds(tmp_path, monkeypatch, ["wren"], "en,wren,wren\n")
+    (home / "heron").symlink_to(home / "wren")
+    assert datasets.load("birds", home)["wnid"].tolist() == ["heron", "wren"]
+    (home / "loop").symlink_to(home)
+    with pytest.raises(InputError, match=r"Among the images of 'birds' is .*loop/heron, which is none of"):
+        datasets.load("birds", home)
+
+
+def test_pictures_of_ones_own_are_turned_upright_and_published_ones_left_as_they_are(monkeypatch):
+    assert not any(one.upright for one in datasets.DATASETS)
+    assert datasets.custom("birds", BIRDS).upright
+    assert not datasets.custom("birds", BIRDS | {"upright": False}).upright
+
+
+def test_patterns_of_files_of_captions_find_them_through_links_and_no_others(tmp_path):
+    for name in ("store/a.json", "store/deep/b.jsonl", "store/c.png", "store/.d.json"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    (tmp_path / "given").mkdir()
+    (tmp_path / "given" / "link").symlink_to(tmp_path / "store")
+    (tmp_path / "store" / "up").symlink_to(tmp_path / "given")
+    found = datasets.annotation_files(str(tmp_path / "given"), ("*.json", "*.jsonl"))
+    assert found == [str(tmp_path / "given" / "link" / name) for name in ("a.json", "deep/b.jsonl")]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le"])
+def test_a_class_list_is_read_in_the_encodings_that_editors_and_powershell_write(tmp_path, encoding):
+    mark = codecs.BOM_UTF16_LE if encoding == "utf-16-le" else b""
+    text = f"{TENCH} tench\r\n{SHARK} great white shark\r\n"
+    (tmp_path / "classes.txt").write_bytes(mark + text.encode(encoding))
+    assert synsets.class_list(str(tmp_path / "classes.txt"))["wnid"].tolist() == [TENCH, SHARK]
+    (tmp_path / "classes.csv").write_bytes(mark + f"wnid\r\n{TENCH}\r\n{SHARK}\r\n".encode(encoding))
+    assert synsets.class_list(str(tmp_path / "classes.csv"))["wnid"].tolist() == [TENCH, SHARK]

@@ -88,6 +88,17 @@ def test_each_different_picture_is_encoded_once_and_rows_follow_the_paths(paths,
     assert vectors.dtype == np.float32
 
 
+def test_pictures_are_turned_upright_only_where_that_is_asked_for_also_from_a_cache(tmp_path):
+    exif = Image.Exif()
+    exif[0x0112] = 6  # turned by a quarter
+    Image.new("RGB", (8, 4), "red").save(tmp_path / "a.png", exif=exif)
+    toy = Toy()
+    for _ in range(2):
+        for upright in (False, True):
+            embedding.embed_images(toy, [tmp_path / "a.png"], tmp_path / "cache", upright)
+    assert toy.batches == [(1, 3, 4, 8), (1, 3, 8, 4)]
+
+
 def test_a_second_call_reads_the_cache_and_encodes_nothing(paths, tmp_path):
     first = embedding.embed_images(Toy(), paths, tmp_path / "cache")
     words = embedding.embed_texts(Toy(), ["a", "b"], tmp_path / "cache")

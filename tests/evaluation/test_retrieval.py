@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from babelatlas.base import tables
+from babelatlas.base.errors import InputError
 from babelatlas.evaluation import retrieval, zeroshot
 from babelatlas.stats import bootstrap
 
@@ -161,6 +162,16 @@ def test_a_tie_across_the_twentieth_place_looks_at_all_that_tie():
     discount = 1 / np.log2(np.arange(2, 22))
     expected = gains.mean() * discount.sum() / (np.sort(gains)[::-1][:20] @ discount)
     assert by_query(found, "t2i", "de", "ndcg20")["i00#0"] == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("parallel", ["first", "all"])
+@pytest.mark.parametrize("lang", ["en", "de"])
+def test_translations_that_are_numbered_from_1_are_refused_as_none_would_have_an_ndcg(parallel, lang):
+    numbers = {"en": 0, "de": 0} | {lang: 1}
+    parts = [(captions([("a", number), ("b", number)], code), unit(1, 2)) for code, number in numbers.items()]
+    with pytest.raises(InputError, match=rf"captions in {lang} \(.*\) are numbered from 1, .*: number them from 0"):
+        retrieval.evaluate(unit(0, 2), ["a", "b"], parts, parallel=parallel)
+    assert len(retrieval.evaluate(unit(0, 2), ["a", "b"], parts)) == 8
 
 
 def test_only_first_captions_are_compared_with_english_where_only_these_are_translations():

@@ -26,8 +26,14 @@ def words(table):
         ("unicode", "egy", "\ue077?", ""),
         ("format characters", "km", "\u200bគោល", "គោល"),
         ("format characters", "fa", "کتاب\u200cفروشی", "کتاب\u200cفروشی"),
-        ("format characters", "ckb", "ملوانکه\u200c", "ملوانکه"),
-        ("format characters", "ml", "സൂര്യന്\u200d", "സൂര്യന്\u200d"),  # the joiner makes the final consonant
+        ("format characters", "ckb", "ملوانکه\u200c", "ملوانکە"),  # h and the mark were the vowel e
+        ("format characters", "ml", "സൂര്യന്\u200d", "സൂര്യൻ"),  # the joiner made what is a letter today
+        ("format characters", "ml", "ഞാവല്\u200d പഴം", "ഞാവൽ പഴം"),
+        ("format characters", "si", "පක්\u200dෂය", "පක්\u200dෂය"),
+        ("format characters", "fa", "خط\u200cکش", "خط\u200cکش"),
+        ("format characters", "fa", "خط\u200c کش", "خط کش"),
+        ("format characters", "de", "Auf\u200clage", "Auflage"),
+        ("format characters", "mn", "ᠬᠠᠷ\u180eᠠ", "ᠬᠠᠷ\u180eᠠ"),
         ("look-alikes", "sr", "\u043doj", "\u043e".join("\u043d\u0458")),
         ("look-alikes", "az", "t\u04d9k\u04d9r", "t\u0259k\u0259r"),
         ("look-alikes", "ru", "Gдом", "Gдом"),  # no Cyrillic letter looks like this one

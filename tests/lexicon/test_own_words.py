@@ -54,10 +54,10 @@ def test_own_senses_become_labels_as_those_of_any_source(tmp_path):
     [
         ("lang,wnid\nde,n01440764\n", "should have a column lemma or label"),
         ("language,wnid,label\nde,n01440764,Schleie\n", "no column 'lang'"),
-        ("lang,wnid,label\nde,n01440764,Schleie\nqqq,n01440764,x\n", r"words.csv: .*'qqq'"),
-        ("lang,class,label\nde,gold fisch,Goldfisch\n", "row 2 has the class 'gold fisch', .*did you mean goldfish"),
-        ("lang,class,label\nde,tench, \n", "row 2 has no word: write one, or delete the row."),
-        ("lang,class,label\nde,tench,Schleie\nde,Tench,Schleie\n", "row 3 repeats a word of its class: delete it."),
+        ("lang,wnid,label\nde,n01440764,Schleie\nqqq,n01440764,x\n", r"words.csv, line 3: .*'qqq'"),
+        ("lang,class,label\nde,gold fisch,Goldfisch\n", "line 2 has the class 'gold fisch', .*did you mean goldfish"),
+        ("lang,class,label\nde,tench, \n", "line 2 has no word: write one, or delete the row."),
+        ("lang,class,label\nde,tench,Schleie\nde,Tench,Schleie\n", "line 3 repeats a word of its class: delete it."),
     ],
 )
 def test_a_table_of_words_that_cannot_be_used_is_refused(tmp_path, text, reason):
@@ -126,5 +126,5 @@ def test_a_file_of_corrections_is_read_and_a_class_in_it_twice_refused(tmp_path)
     assert found.to_dict("records") == [{"lang": "de", "wnid": TENCH, "label": "", "was": "Schleie"}]
 
     twice = written(tmp_path, f"lang,wnid,label\nde,{TENCH},a\nde,{TENCH},b\n")
-    with pytest.raises(InputError, match="row 3 corrects a class a second time"):
+    with pytest.raises(InputError, match="line 3 corrects a class a second time"):
         own_words.read_corrections(twice)

@@ -134,9 +134,19 @@ def test_the_command_teaches_a_model_and_says_what_held_out_captions_gain(checkp
     assert command_line.main(given) == 0
     said = capsys.readouterr().out
     assert "picto-en+sw.mse: 8,480 weights, 30 steps" in said
+    assert f"{len(words)} pairs of captions: {len(words) - len(words) // 10} to train on" in said
     before, after = (float(said.split(name)[1].split()[0]) for name in ("before", "after"))
     assert after > before
     assert loading.load(registry.get_model("picto-en+sw.mse"), tmp_path / "out" / "picto-en+sw.mse", "cpu")
+
+
+def test_forty_captions_of_which_twenty_begin_with_a_quotation_mark_are_forty(tmp_path):
+    texts = [f'"paka {number}' if number % 2 else f"paka {number}" for number in range(40)]
+    rows = [f"{text}\tcat {number}\n" for number, text in enumerate(texts)]
+    (tmp_path / "sw.tsv").write_text("text\tenglish\n" + "".join(rows), encoding="utf-16")
+    read = adaptation.read_texts(tmp_path / "sw.tsv", "sw")
+    assert read["text"].tolist() == texts
+    assert read["english"].tolist() == [f"cat {number}" for number in range(40)]
 
 
 def test_captions_are_read_from_every_kind_of_table(tmp_path):

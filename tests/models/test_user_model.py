@@ -185,3 +185,29 @@ def test_what_is_wrong_with_a_file_is_told_in_a_sentence_before_any_long_work(te
     assert str(path) in str(stopped.value)
     with pytest.raises(InputError, match="There is no file"):
         user_model.load(path.with_name("none.py"), "cpu")
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("[[image.width, image.height, np.asarray(image).mean()] for image in images]", "image_forward_fn .* pictures"),
+        ("[[len(text), len(text.encode()), 1] for text in texts]", "text_forward_fn .* texts"),
+    ],
+)
+def test_a_model_that_gives_everything_the_same_vector_is_refused(row, message, write):
+    noun = "images" if "images" in row else "texts"
+    path = write(PLAIN.replace(row, f"[[len({noun}), 1, 2 + 1e-9 * number] for number in range(len({noun}))]"))
+    with pytest.raises(InputError, match=rf"The function {message}.* the same vector"):
+        user_model.load(path, "cpu")
+
+
+def test_what_a_slow_file_or_function_is_waited_for_is_said(write, monkeypatch, capsys):
+    path = write("import time\ntime.sleep(0.3)\n" + PLAIN)
+    user_model.load(path, "cpu")
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(user_model, "PATIENCE", 0.01)
+    user_model.load(path, "cpu")
+    assert f"Waiting for the file {path} of your model to run …\n" in capsys.readouterr().err
+    slow = PLAIN.replace('calls.append(("texts"', 'import time; time.sleep(0.3); calls.append(("texts"')
+    user_model.load(write(slow), "cpu")
+    assert "text_forward_fn of" in capsys.readouterr().err

@@ -318,3 +318,19 @@ def test_points_answer_to_the_pointer_where_they_are_drawn():
     assert 0 < float(left) < 25 < 75 < float(right) < 100
     assert 0 < float(top) < 25 < 75 < float(bottom) < 100
     assert last == "&lt;high&gt;"
+
+
+@pytest.mark.parametrize(
+    ("places", "labels"),
+    [
+        ([0, 0.5, 1], ["0%", "50%", "100%"]),
+        ([0, 0.005, 0.01], ["0.0%", "0.5%", "1.0%"]),
+        ([0, 0.025], ["0.0%", "2.5%"]),
+    ],
+)
+def test_ticks_in_percent_have_the_decimals_that_their_values_need(places, labels):
+    axis = matplotlib.pyplot.figure().gca()
+    matplotlib.pyplot.gcf().atlas_data = pd.DataFrame({"x": [1], "y": [1]})
+    axis.set(ylim=(places[0], places[-1]), yticks=places)
+    figures.percent_axis(axis).figure.canvas.draw()
+    assert texts(axis.get_yticklabels()) == labels

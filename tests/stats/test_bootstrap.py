@@ -236,3 +236,16 @@ def test_samples_of_one_size_are_drawn_apart():
     same = [0.0, 1.0, 5.0]
     assert bootstrap.sum_of_means([same, same], [1, -1])[2] > 1
     assert bootstrap.sum_of_means([[1.0], [3.0]], [1, -1]) == (-2, -2, -2)
+
+
+def test_a_share_of_which_few_clusters_have_anything_counts_each_cluster_as_one_case():
+    total = np.full(20, 50.0)
+    few, more = np.zeros(20), np.zeros(20)
+    few[:4], more[:5] = 3, 3
+    ends = (0.0, 0.0)
+    assert bootstrap.share_interval(few, total, ends) == pytest.approx(bootstrap.exact_interval(20 * 0.012, 20))
+    low, high = bootstrap.share_interval(more, total, ends)
+    assert high < bootstrap.exact_interval(20 * 0.015, 20)[1], "five clusters: their variance is used"
+    # Near 1 the same counts of what is wrong, mirrored.
+    mirrored = bootstrap.share_interval(total - few, total, ends)
+    assert mirrored == pytest.approx([1 - end for end in bootstrap.share_interval(few, total, ends)[::-1]])

@@ -25,11 +25,13 @@ def test_means_of_accuracies_near_zero_are_covered_as_often_as_promised(n):
     assert found["expanded"] < found["study"]
 
 
-@pytest.mark.parametrize("n", [11, 16])
-def test_few_classes_with_anything_correct_stay_short_and_bootstrap_t_is_worse(n):
+@pytest.mark.parametrize("n", [11, 16, 35])
+def test_few_classes_with_anything_correct_are_covered_by_the_study_alone(n):
+    # Before each class counted as one case at most, the study's interval covered 82 to 88 of 100 here, too few.
     found = intervals.means(*intervals.classes(), n, worlds=500, n_resamples=400)
-    assert found["expanded"] + 0.03 < found["study"] < 0.92
-    assert found["bootstrap-t"] < found["expanded"]
+    assert found["study"] > 0.95
+    assert found["expanded"] < 0.9
+    assert found["bootstrap-t"] < 0.9
 
 
 @pytest.mark.slow

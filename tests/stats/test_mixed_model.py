@@ -263,6 +263,38 @@ def test_a_term_of_recipes_has_as_many_degrees_of_freedom_as_recipes_less_their_
     assert found["p"] == pytest.approx(scipy_stats.ttest_ind(*groups).pvalue, rel=0.01)
 
 
+def lists_of_recipes(random, seed=1, n_languages=40):
+    """Fit four recipes whose lists add 0, 0, 20 and 20 points, and two without a list."""
+    rng = np.random.default_rng(seed)
+    model, lang = np.repeat(np.arange(6), n_languages), np.tile(np.arange(n_languages), 6)
+    is_listed = (model < 4) & (rng.random(len(model)) < 0.5)
+    gain = np.array([0, 0, 0.2, 0.2, 0, 0])[model] * is_listed
+    y = (
+        0.3
+        + 0.1 * rng.normal(size=6)[model]
+        + gain
+        + 0.05 * rng.normal(size=n_languages)[lang]
+        + 0.02 * rng.normal(size=len(model))
+    )
+    level = np.where(model >= 4, "no list", np.where(is_listed, "listed", "other"))
+    columns = {"model": model.astype(str), "lang": lang.astype(str), "accuracy": y, "n": 1000, "value": y}
+    columns |= {"list": pd.Categorical(level, ["other", "listed", "no list"]), "is_listed": is_listed.astype(float)}
+    known = {"model": ("model", ""), "language": ("lang", "")}
+    return mixed_model.fit(pd.DataFrame(columns), "accuracy", ["list"], known | random)
+
+
+def test_an_effect_that_differs_by_recipe_has_as_many_degrees_of_freedom_as_recipes_less_one():
+    common = mixed_model.wald(lists_of_recipes({})).set_index("name").loc["list: listed"]
+    own = lists_of_recipes({"of a list": ("model", "is_listed")})
+    varying = mixed_model.wald(own).set_index("name").loc["list: listed"]
+    assert common["df"] > 100
+    assert common["p"] < 0.001, "as if each language told of lists in general"
+    assert varying["df"] == pytest.approx(3, abs=0.1)
+    assert varying["p"] == pytest.approx(scipy_stats.ttest_1samp([0, 0, 0.2, 0.2], 0).pvalue, abs=0.02)
+    points = mixed_model.slopes(own, "of a list", "accuracy", "lang", 50, fixed="list: listed").set_index("level")
+    assert points.loc[["0", "1", "2", "3"], "value"].tolist() == pytest.approx([0, 0, 20, 20], abs=1.5)
+
+
 def test_the_slope_of_a_model_is_the_common_one_and_its_own(crossed):
     table = mixed_model.slopes(crossed, "slope by model", "accuracy", "lang", 50).set_index("level")
     own = crossed.effects[crossed.effects["name"] == "slope by model"].set_index("level")["value"]

@@ -104,8 +104,9 @@ def test_a_missing_key_is_named(config):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("run: a\nparameters:\n  x: {seed: 1}\n  x: {seed: 2}\n", r"the key 'x' twice \(line 3\)"),
+        ("run: a\nparameters:\n  x: {seed: 1}\n  x: {seed: 2}\n", r"the key 'x' twice \(lines 3 and 4\)"),
         ("run: [", "cannot be read as YAML"),
+        ("run: a\n[x]: b\n", "cannot be read as YAML"),
         ("- run", "'key: value' lines"),
     ],
 )

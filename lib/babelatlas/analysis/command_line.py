@@ -46,7 +46,8 @@ def adapt(model, language, texts, output, checkpoint, remote_code, device, **set
     folder = f"{output}/{registry.adapted_name(registry.get_model(model).name, lang, recipe.objective)}"
     rows = adaptation.check_parallel(adaptation.read_texts(texts, lang), lang)
     held = rows.drop_duplicates("english").sample(frac=1, random_state=recipe.seed)[: max(2, min(500, len(rows) // 10))]
-    rows = rows[~rows["english"].isin(held["english"])].reset_index(drop=True)
+    n_pairs, rows = len(rows), rows[~rows["english"].isin(held["english"])].reset_index(drop=True)
+    print(f"{n_pairs:,} pairs of captions: {len(rows):,} to train on, {n_pairs - len(rows):,} held out.", flush=True)
     encoder = loading.load(registry.get_model(model), checkpoint, device, "float32", remote_code)
     cache = f"{output}/{model}-english"
     english, own = (embedding.embed_texts(encoder, part["english"].tolist(), cache, "en") for part in (rows, held))
@@ -80,8 +81,8 @@ def ship(name: str, folder: str) -> None:
 def merge(files: tuple[str, ...], origin: str, run: str, model: str, check: bool) -> None:
     """Take tables that another person computed into a run.
 
-    FILE is a table of zeroshot, retrieval or scores, Parquet or CSV, or what lmms-eval or VLMEvalKit wrote of a data
-    set with languages, such as MTVQA. Then `make book` makes the leaderboard anew.
+    FILE is a table of zeroshot, retrieval or scores, Parquet or CSV, or what mteb, CLIP_benchmark, lmms-eval or
+    VLMEvalKit wrote of a data set with languages, such as MTVQA. Then `make book` makes the leaderboard anew.
 
     Example: babelatlas merge msiglip-b16_imagenet-1k.parquet --origin "Ana, My Lab" --run full
     """

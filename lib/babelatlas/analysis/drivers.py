@@ -57,7 +57,7 @@ def covariates(
     or absent where they publish none. Added: tokens (millions, in XLM-R's training text: `coverage.tokens` by
     `variant`), log_tokens (its logarithm, base 10), log_classes (base 2) and not_latin (0 or 1), these three less their
     means over the languages; script and family (those of fewer than `minimum` languages are "other"); listed ("not
-    listed", "listed", "no list published"). `english` keeps English.
+    listed", "listed", "no list published") and is_listed (1 where it is "listed", else 0). `english` keeps English.
     """
     home = languages.table().set_index("code")
     table = scores[(scores["lang"] != coverage.ENGLISH) | english]
@@ -73,6 +73,7 @@ def covariates(
         script=_pool_rare(scripts, table["lang"], minimum),
         family=_pool_rare(table["lang"].map(home["family"]), table["lang"], minimum),
         listed=pd.Categorical(answers, [NOT_LISTED, LISTED, NO_LIST]),
+        is_listed=[float(answer == LISTED) for answer in answers],
     )
     numbers = ["log_tokens", "log_classes", "not_latin"]  # slopes by model are independent of intercepts at the mean
     table[numbers] -= table.drop_duplicates("lang")[numbers].mean()

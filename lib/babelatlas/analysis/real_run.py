@@ -36,6 +36,16 @@ SHIPPED_TOWER, HELD_OUT = "bridge-lite2", "bridge-lite2-folds"
 TEXTS, MADE, TOKENS = (stored_vectors.FOLDER / f"{name}.csv" for name in ("stamp_texts", "made", "label_tokens"))
 
 
+def equal_classes(n_classes: int, model: str, dataset: str = WHOLE, results: str | os.PathLike = "") -> pd.DataFrame:
+    """Return a model's accuracy in every language that has so many classes, among that many: lang, value, n_subsets.
+
+    `value`: top-1 accuracy, a fraction, the mean over random subsets of `n_classes` classes.
+    """
+    rows = read("subsets", results).query("dataset == @dataset and model == @model and n_classes == @n_classes")
+    rows = rows.assign(value=rows["n_correct"] / rows["n_images"])
+    return rows.groupby("lang", as_index=False).agg(value=("value", "mean"), n_subsets=("value", "size"))
+
+
 def own(results: str | os.PathLike) -> bool:
     """Return whether a run has evaluated the pictures itself, in enough languages and classes for the pages on them.
 

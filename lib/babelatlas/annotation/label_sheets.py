@@ -152,6 +152,8 @@ def problems(rows: pd.DataFrame, partial: bool = False) -> list[str]:
     A number, class or label that was changed, a row twice, a verdict that is none, "better" without a word, a word with
     a verdict that has no use for one; and, unless `partial`, rows that are missing and verdicts that are empty.
     """
+    if not (rows["verdict"] != "").any():
+        return ["no row has a verdict: nothing was filled in."]
     sentences, seen = [], set()
     for row in rows.to_dict("records"):
         place = f"number {row['number']} ({row['wnid']}, {row['label']!r})"
@@ -171,8 +173,6 @@ def problems(rows: pd.DataFrame, partial: bool = False) -> list[str]:
         seen.add(row["number"])
     if not sentences and not partial and len(seen) < int(of(rows)["number"]):
         sentences.append(f"{int(of(rows)['number']) - len(seen)} row(s) of the sheet are missing: use --partial.")
-    if not sentences and not (rows["verdict"] != "").any():
-        sentences.append("no row has a verdict: nothing was filled in.")
     return sentences
 
 

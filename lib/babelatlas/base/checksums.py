@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from babelatlas.base import folders
+from babelatlas.base.errors import InputError
 from babelatlas.base.paths import beside, locate
 
 LIST = "SHA256SUMS"
@@ -33,21 +35,27 @@ def check_list(folder: str | os.PathLike) -> str:
 
 
 def contents(place: str | os.PathLike, memory: Path | None = None) -> str:
-    """Return a sum over names and contents of a file, or of the files below a folder, but hidden ones; "" for nothing.
+    """Return a sum over names and contents of a file, or of the files below a folder, but hidden ones.
 
-    `memory`: a JSON file that keeps the sums of files by their size and time, so that large ones are read once.
+    Linked folders count as `folders.walk` reads them. `memory`: a JSON file that keeps the sums of files by their size
+    and time, so that large ones are read once. Raises InputError where there is no file, since its sum would never
+    change.
     """
     place, sums, listing = locate(place), {}, ""
     known = json.loads(memory.read_text(encoding="utf-8")) if memory and memory.is_file() else {}
-    for file in sorted(place.rglob("[!.]*")) if place.is_dir() else [place]:
-        if file.is_file():
-            state = f"{file} {file.stat().st_size} {file.stat().st_mtime_ns}"
-            sums[state] = known.get(state) or digest(file)
-            listing += f"{file.relative_to(place).as_posix()} {sums[state]}\n"
+    files, again = folders.walk(place) if place.is_dir() else ([place], {})
+    for file in filter(Path.is_file, files):
+        state = f"{file} {file.stat().st_size} {file.stat().st_mtime_ns}"
+        sums[state] = known.get(state) or digest(file)
+        listing += f"{file.relative_to(place).as_posix()} {sums[state]}\n"
+    if not listing:
+        raise InputError(f"There is no file at {place}: put there what it should hold, or give another path.")
+    for link, first in sorted(again.items()):
+        listing += f"{link.relative_to(place).as_posix()} as {first.relative_to(place).as_posix()}\n"
     if memory and sums.keys() - known.keys():
         with beside(memory) as part:
             part.write_text(json.dumps(known | sums), encoding="utf-8")
-    return hashlib.sha256(listing.encode()).hexdigest() if listing else ""
+    return hashlib.sha256(listing.encode()).hexdigest()
 
 
 def digest(path: str | os.PathLike) -> str:

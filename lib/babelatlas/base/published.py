@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from babelatlas.base import tables
+from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
 
@@ -27,6 +27,10 @@ FOLDER, CLAIMS = DATA / "published", DATA / "claims"
 NUMBER = re.compile(r"[+\-−]?(\d+(['’,]\d{3})*(\.\d+)?|\.\d+)")
 # Units that are printed as hundredths of a fraction.
 HUNDREDTHS = ("%", "points")
+# Tasks whose values are numbers of things, and metrics that may be below 0: what else has no unit in brackets and is no
+# CIDEr is a fraction.
+COUNTED = ("captions", "corpus", "labels")
+SIGNED = "correlation|difference|gain|minus"
 # The paper does not say so: `openai_en_classes` in its released code; CLIP_benchmark has the same list.
 ENGLISH_NAMES = (
     "English class names in results of Babel-ImageNet and CLIP_benchmark: CLIP's curated list (by released code)."
@@ -73,7 +77,28 @@ def _read(path: Path) -> pd.DataFrame:
         table["value"] = table["value"].astype(float)
         table.loc[table["cell"] != "", "value"] = values
         table = table.drop(columns="cell")
-    return tables.check(table, "published")
+    return _check_values(tables.check(table, "published"), path)
+
+
+def _check_values(table: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """Return published numbers; InputError for a language that there is not, and a value that is no fraction."""
+    for lang in filter(None, table["lang"].unique()):
+        try:
+            known = languages.canonical(lang)
+        except InputError as error:
+            raise InputError(f"In {path.name}: {error}") from error
+        if known != lang:
+            raise InputError(f"In {path.name}, {languages.name(lang)} is called {lang!r}: write {known!r}.")
+
+    as_printed = table["task"].isin(COUNTED) | table["metric"].str.contains(r"CIDEr|\(.+\)$")
+    least = -table["metric"].str.contains(SIGNED).astype(float)
+    wrong = ~as_printed & table["value"].notna() & ~table["value"].between(least, 1)
+    if wrong.any():
+        row = table[wrong].iloc[0]
+        who = ", ".join(row[name] for name in ("dataset", "model", "lang", "group") if row[name])
+        what = f"{row['value']:g} as the {row['metric']} of {who}"
+        raise InputError(f"In {path.name} is {what}: write a fraction, as 0.125 for 12.5 %.")
+    return table
 
 
 def models() -> pd.DataFrame:
@@ -110,6 +135,32 @@ def by_language(source: str = "geigle2024") -> pd.DataFrame:
     table = table[(table.task == "zeroshot") & (table.lang != "") & table.table.isin(["8", "9"])]
     table = table[["model", "lang", "variant", "value", "n"]].merge(groups(source), on="lang", validate="many_to_one")
     return table[["model", "lang", "group", "classes", "variant", "value", "n"]]
+
+
+def by_group(source: str = "geigle2024") -> pd.DataFrame:
+    """Return the published mean accuracy of models in groups of languages, with all classes and with 100 of them.
+
+    Of the models that have both (Geigle et al. 2024, Tables 2 and 3). Columns: model, group (English is one of its
+    own), table ("2": all classes, "3": at most 100), value (top-1 accuracy, a fraction), ci_low and ci_high (NaN: the
+    paper has none), n (languages).
+    """
+    table = read(source).query("metric == 'accuracy@1' and table in ['2', '3']")
+    table = table.assign(group=table["group"].where(table["lang"] != "en", "English"))
+    table["n"] = table["n"].where(table["group"] != "English", 1)
+    both = table.loc[table["table"] == "3", "model"]
+    columns = ["model", "group", "table", "value", "ci_low", "ci_high", "n"]
+    return table.loc[table["model"].isin(both), columns].reset_index(drop=True)
+
+
+def gaps_between_groups(source: str = "geigle2024", of: str = "high", less: str = "low") -> pd.DataFrame:
+    """Return how much more accurate models are in one group of languages than in another, as fractions.
+
+    One row a model, columns "all classes" and "100 classes". Languages of the very low group have fewer than 100
+    classes, so that only the other groups can be compared with equally many.
+    """
+    cells = by_group(source).pivot(index=["group", "model"], columns="table", values="value")
+    cells = cells.rename(columns={"2": "all classes", "3": "100 classes"}).rename_axis(columns=None)
+    return cells.loc[of] - cells.loc[less]
 
 
 def retrieval(source: str = "geigle2024") -> pd.DataFrame:

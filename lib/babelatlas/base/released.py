@@ -10,7 +10,7 @@ from functools import cache
 
 import pandas as pd
 
-from babelatlas.base import tables
+from babelatlas.base import licences, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
 
@@ -47,8 +47,10 @@ def models() -> pd.DataFrame:
     """Return the real models, one row each, the index their names; data/columns.csv says what the columns mean.
 
     Numbers are NaN, and texts "", where nobody says. `released` is `release_date` as a date, a month's its first day.
+    `licence` is that of the model with its parts (`licences`); the file has what its makers state for it alone.
     """
     table = _listed("models.csv").set_index("model", drop=False)
+    table = table.assign(licence=licences.of_models(table))
     return table.assign(released=pd.to_datetime(table["release_date"], format="ISO8601"))
 
 

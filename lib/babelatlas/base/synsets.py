@@ -53,7 +53,7 @@ def class_list(classes: str) -> pd.DataFrame:
         hint = near(classes, [*CLASS_LISTS, "imagenet-21k"])
         raise InputError(f"There is no class list {classes!r} ({path}): {hint} Or give the path of a CSV or text file.")
     if path.suffix == ".txt":
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        lines = own_tables.read_text(path, "a text file in UTF-8, a wnid at the start of each line").splitlines()
         words = [re.split(r"[\s,;]", line.strip(), maxsplit=1)[0] for line in lines if line.strip()]
         table = pd.DataFrame({"wnid": pd.Series(words, dtype=object)})
     else:

@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -21,7 +22,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from babelatlas.base import checksums, own_tables
+from babelatlas.base import checksums, folders, own_tables
 from babelatlas.base.errors import InputError
 from babelatlas.base.paths import DATA, beside, locate, rows
 from babelatlas.base.paths import root as root
@@ -36,6 +37,9 @@ TYPES = {
     "texts": (pa.list_(pa.string()), False),
     "numbers": (pa.list_(pa.float64()), False),
 }
+# A number in a CSV file, which is finite, and an integer.
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+WHOLE = re.compile(r"[+-]?\d+(\.0*)?")
 # How a result was obtained, apart from its prompts or captions; see protocol.py.
 PROTOCOL = ["similarity", "precision", "preprocessing"]
 QUERY = ["model", "dataset", "captions", "choice", *PROTOCOL, "lang", "direction"]
@@ -102,10 +106,15 @@ def typed(table: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 def fingerprint(path: str | os.PathLike) -> str:
-    """Return the SHA-256 of a file, or of the names and sizes of all files below a folder; InputError if absent."""
+    """Return the SHA-256 of a file, or of the names and sizes of the files below a folder, but hidden ones.
+
+    Raises InputError where there is no such file or folder, or none in it, since its sum would never change.
+    """
     path = locate(path)
     if path.is_dir():
-        files = [file for file in path.rglob("*") if file.is_file()]
+        files = folders.files_below(path)
+        if not files:
+            raise InputError(f"The folder {path} holds no file: put there what it should hold, or give another path.")
         listing = sorted((str(file.relative_to(path)), file.stat().st_size) for file in files)
         return hashlib.sha256(json.dumps(listing).encode()).hexdigest()
     if not path.is_file():
@@ -210,17 +219,18 @@ def arrays(path: str | os.PathLike, fix: str, endings: tuple[str, ...] = ("",)) 
 
 
 def read(path: str | os.PathLike, name: str) -> pd.DataFrame:
-    """Read a Parquet or CSV file and check it against schema `name`; empty cells of a CSV text column are "".
+    """Read a Parquet, CSV or TSV file and check it against schema `name`; empty cells of a CSV text column are "".
 
     Raises InputError where it does not fit, and for a table of a run that another program wrote over.
     """
     path = locate(path)
     if not path.is_file():
         raise InputError(f"The table {path} does not exist: run `make book`, which makes it, or give another path.")
-    if path.suffix.lower() not in (".csv", ".parquet"):
+    written = path.suffix.lower() in own_tables.SUFFIXES
+    if not written and path.suffix.lower() != ".parquet":
         raise InputError(f"The table {path} is neither .csv nor .parquet: save it as one of these.")
     try:
-        stored = _from_csv(path, name) if path.suffix.lower() == ".csv" else _from_parquet(path)
+        stored = _from_csv(path, name) if written else _from_parquet(path)
         if set(stored.column_names) != set(ARROW[name].names):
             check(stored.to_pandas(), name, path)
         table = stored.select(ARROW[name].names).cast(ARROW[name]).to_pandas()
@@ -228,7 +238,8 @@ def read(path: str | os.PathLike, name: str) -> pd.DataFrame:
         raise
     except (OSError, ValueError, pa.ArrowException) as error:
         reason = " ".join(str(error).split()).rstrip(".")  # Arrow's has several lines
-        fix = "delete it and run again" if path.is_relative_to(root() / "results") else "put a whole copy in its place"
+        fix = "correct it" if written else "put a whole copy in its place"
+        fix = "delete it and run again" if path.is_relative_to(root() / "results") else fix
         raise InputError(f"The file {path} cannot be read as table {name!r} ({reason}): {fix}.") from error
     return check(table, name, path)
 
@@ -240,14 +251,52 @@ def _from_parquet(path: Path) -> pa.Table:
     return pq.read_table(path, page_checksum_verification=True)
 
 
+def from_user(path: Path) -> bool:
+    """Return whether a table is a user's: one that `write` wrote has its provenance."""
+    return path.suffix.lower() in own_tables.SUFFIXES or not made_from(path)
+
+
 def _from_csv(path: Path, name: str) -> pa.Table:
     """Return a CSV file, which only users write: texts, in which an empty cell of another type is a missing value."""
-    table, columns = own_tables.read(path, f"the table {name!r}"), SCHEMAS[name][0]
-    texts = [column for column in table if columns.get(column) == pa.string()]
-    own_tables.check_texts(table, texts, path)
-    for column in [one for one in table if columns.get(one) in (pa.int64(), pa.float64())]:
-        table[column] = pd.to_numeric(table[column].replace("", None))
-    return pa.Table.from_pandas(table)
+    table, schema = own_tables.read(path, f"the table {name!r}"), ARROW[name]
+    fields = [schema.field(column) for column in table if column in schema.names]
+    own_tables.check_texts(table, [field.name for field in fields if field.type == pa.string()], path)
+    for field in (field for field in fields if field.type != pa.string()):
+        table[field.name] = _values(table, field, path)
+    return pa.Table.from_pandas(table, preserve_index=False)
+
+
+def _values(table: pd.DataFrame, field: pa.Field, path: Path) -> pd.Series:
+    """Return the cells of a column that holds no texts, as values of its type; InputError for one that is none."""
+    cells = table[field.name]
+    if field.type in (pa.int64(), pa.float64()):
+        return numbers(cells, path, field.nullable, whole=field.type == pa.int64())
+    if field.type == pa.bool_():
+        cells = cells.str.strip().str.lower()
+        _check_cells(cells, cells.isin(["true", "false", "1", "0"]), "true or false", path)
+    return cells
+
+
+def numbers(texts: pd.Series, path: Path, gaps: bool, whole: bool = False) -> pd.Series:
+    """Return a column of a user's table as numbers; cells that are empty, "NA" or "NaN" are missing, if `gaps` says so.
+
+    `whole`: they are integers. Raises InputError, with the line in the file at `path`, for a cell that is no number;
+    what is infinite is none.
+    """
+    cells = texts.str.strip()
+    missing = cells.str.lower().isin(["", "na", "nan"])
+    wanted = "a whole number" if whole else "a number with a decimal point"
+    wanted += ", or leave the cell empty" if gaps else ""
+    _check_cells(texts, cells.str.fullmatch(WHOLE if whole else NUMBER) | (missing & gaps), wanted, path)
+    return pd.to_numeric(cells.mask(missing, None))
+
+
+def _check_cells(cells: pd.Series, right: pd.Series, wanted: str, path: Path) -> None:
+    """Raise InputError where a cell is not `right`, with its line and what is `wanted`, in words."""
+    if not right.all():
+        row = int((~right).to_numpy().argmax())
+        where = f"In {path.name}, {own_tables.place(cells, row)} has {cells.iloc[row]!r} as its {cells.name}"
+        raise InputError(f"{where}: write {wanted}.")
 
 
 def categories(table: pd.DataFrame) -> pd.DataFrame:

@@ -14,13 +14,16 @@ from pathlib import Path
 
 import pandas as pd
 
-from babelatlas.base import download, own_tables, tables
+from babelatlas.base import download, folders, own_tables, tables
 from babelatlas.base.errors import InputError, near
+from babelatlas.base.folders import nfc
 from babelatlas.base.languages import canonical
 from babelatlas.base.paths import below
+from babelatlas.base.pictures import KINDS, SUFFIXES
 from babelatlas.datasets import registry as datasets
 from babelatlas.datasets import stamps
 from babelatlas.datasets.imagenet import image_files
+from babelatlas.lexicon import cleaning
 
 CHOICES = ("first", "all")
 SPLIT, LANGUAGES = "test_2016_flickr", ("en", "de", "fr", "cs")  # of Multi30K
@@ -102,10 +105,16 @@ def inputs(*paths: str | os.PathLike | Sequence[str | os.PathLike]) -> list[str]
 
 
 def choose(table: pd.DataFrame, choice: str) -> pd.DataFrame:
-    """Return the captions that a protocol asks with: "first", number 0 of each image, or "all"."""
+    """Return the captions that a protocol asks with: "first", number 0 of each image, or "all".
+
+    Raises InputError for an image that would be lost, since its captions are numbered from 1.
+    """
     if choice not in CHOICES:
         raise InputError(f"There is no choice of captions {choice!r}: {near(choice, CHOICES)}")
-    return table if choice == "all" else table[table["number"] == 0].reset_index(drop=True)
+    if choice == "all":
+        return table
+    check_numbers(table, "Among the captions")
+    return table[table["number"] == 0].reset_index(drop=True)
 
 
 def _read(dataset: datasets.Dataset, annotations: str | os.PathLike, sets: list[str]) -> Annotations:
@@ -169,20 +178,84 @@ def _own(dataset: datasets.Dataset, images, annotations) -> tuple[pd.DataFrame, 
     if not str(annotations):
         raise InputError(f"The captions of the data set {dataset.name!r} are not given: give their table.")
     path, file = datasets.images_path(images, dataset), tables.locate(annotations)
-    table = _own_captions(file) if file.suffix.lower() == ".csv" else tables.read(file, "captions")
+    table = _own_captions(file) if file.suffix.lower() in own_tables.SUFFIXES else tables.read(file, "captions")
     own_tables.check_texts(table, ["caption"], file, filled=True)
     table = table.assign(lang=own_tables.languages_of(table, "lang", file))
-    home = path if path.is_dir() else path.parent
-    if path.is_dir():
-        pictures = [one.relative_to(home).as_posix() for one in image_files(home)]
-    else:
-        pictures = tables.read(path, "images")["path"].tolist()
-        below(path, pictures, home)
-    captioned = set(table["image"])  # what only the captions name comes last
+    table = cleaning.tidy_column(table, "caption", file) if tables.from_user(file) else table
+    table = _counted(table.assign(image=table["image"].map(nfc)), file)
+    if dataset.custom and dataset.parallel != "all":  # two captions may well have one translation
+        _check_repeated(table, file)
+
+    captioned = set(table["image"])
+    pictures = _in_folder(path, captioned, dataset) if path.is_dir() else _in_table(path)
     order = [*(image for image in pictures if image in captioned), *sorted(captioned - set(pictures))]
     table["order"] = table["image"].map({image: number for number, image in enumerate(order)})
     table = table.sort_values(["captions", "lang", "order", "number"], ignore_index=True).drop(columns="order")
-    return table, order, {image: str(home / image) for image in pictures if (home / image).is_file()}
+    return table, order, {image: place for image, place in pictures.items() if os.path.isfile(place)}
+
+
+def _counted(table: pd.DataFrame, file: Path) -> pd.DataFrame:
+    """Return captions with numbers from 0; those of a set in which every language counts from 1 are lowered by 1.
+
+    Raises InputError for an image that lacks number 0 in a language, since what asks with first captions would lose it.
+    """
+    lowest = table.groupby(["captions", "lang"])["number"].transform("min")
+    from_1 = (lowest == 1).groupby(table["captions"]).transform("all")
+    if from_1.any():
+        print(f"In {file}, captions are numbered from 1: they are taken as numbered from 0.")
+        table = table.assign(number=table["number"] - from_1.astype(int))
+    check_numbers(table, f"In {file}")
+    return table
+
+
+def check_numbers(table: pd.DataFrame, where: str) -> None:
+    """Raise InputError, which starts with `where`, for an image whose captions in a language have no number 0."""
+    key = ["captions", "lang", "image"]
+    lowest = table.groupby(key, sort=False)["number"].min()
+    lost = lowest.index[lowest != 0]
+    if len(lost):
+        group, lang, image = lost[0]
+        what = f"{len(lost):,} image(s) have captions and none with number 0, the first {image} in {lang} ({group})"
+        raise InputError(f"{where}, {what}: number an image's captions in each language from 0.")
+
+
+def _check_repeated(table: pd.DataFrame, file: Path) -> None:
+    """Raise InputError where an image has one caption twice in a language: it would be one more query."""
+    repeated = table[table.duplicated(["captions", "lang", "image", "caption"])]
+    if len(repeated):
+        first = repeated.iloc[0]
+        what = f"{len(repeated):,} row(s) repeat a caption, the first {first['caption']!r} of {first['image']}"
+        raise InputError(f"In {file}, {what} in {first['lang']}: delete them.")
+
+
+def _in_folder(home: Path, captioned: Iterable[str], dataset: datasets.Dataset) -> dict[str, str]:
+    """Return the pictures in a folder, name in Unicode's form NFC -> path, in order.
+
+    A name is a path below the folder; `captioned` are those that captions have, which may be through a second link to a
+    folder. Raises InputError for a picture with captions that is of a kind that is not read.
+    """
+    files = folders.files_below(home)
+    found = {nfc(file.relative_to(home).as_posix()): str(file) for file in files}
+    if len(found) < len(files):
+        lost = sorted({*map(str, files)} - {*found.values()})[0]
+        raise InputError(f"The name of {lost} is that of another file in another form of Unicode: rename or delete it.")
+    others = sorted({*captioned} - {*found})
+    for name, place in zip(others, below(home, others, home), strict=True):
+        if Path(place).is_file():
+            found[name] = place
+
+    unread = [name for name in found if Path(name).suffix.lower() not in SUFFIXES]
+    if strange := next((name for name in unread if name in captioned), None):
+        what = f"The captions of {dataset.name!r} name {strange}, which is none of {KINDS}"
+        raise InputError(f"{what}: convert it, and give its new name.")
+    return {name: place for name, place in found.items() if name not in unread}
+
+
+def _in_table(path: Path) -> dict[str, str]:
+    """Return the pictures that a table of images names, name in Unicode's form NFC -> path, in order."""
+    names = tables.read(path, "images")["path"].tolist()
+    below(path, names)
+    return dict(zip(map(nfc, names), folders.named(path.parent, names), strict=True))
 
 
 def _own_captions(file: Path) -> pd.DataFrame:

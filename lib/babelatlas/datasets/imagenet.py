@@ -14,12 +14,12 @@ from pathlib import Path, PurePosixPath
 
 import pandas as pd
 
-from babelatlas.base import download
+from babelatlas.base import download, folders
 from babelatlas.base.errors import InputError
+from babelatlas.base.pictures import SUFFIXES
 from babelatlas.base.synsets import class_list
 
 DEVKIT = "ILSVRC2012_devkit_t12.tar.gz"
-SUFFIXES = {".jpeg", ".jpg", ".png", ".webp"}
 WNID = re.compile(r"n\d{8}")
 # A photograph next to those of other classes: n01440764_tench.JPEG.
 SINGLE = re.compile(r"(n\d{8})_.+\.jpe?g", re.IGNORECASE)
@@ -46,9 +46,8 @@ def class_of(folder: str, numbered: bool) -> str:
 
 
 def image_files(home: Path) -> list[Path]:
-    """Return the image files below a folder at any depth, following links, sorted; no hidden ones, as of macOS."""
-    files = (Path(folder, file) for folder, _, files in os.walk(home, followlinks=True) for file in files)
-    return sorted(file for file in files if file.suffix.lower() in SUFFIXES and file.name[0] != ".")
+    """Return the image files below a folder at any depth, as `folders.walk` finds them."""
+    return [file for file in folders.files_below(home) if file.suffix.lower() in SUFFIXES]
 
 
 def devkit(path: Path) -> list[str]:

@@ -16,7 +16,7 @@ from PIL import Image, ImageOps
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.base.paths import below
-from babelatlas.datasets import registry as datasets
+from babelatlas.base.pictures import open_image, plain
 
 ORIGINALS = ("a0", "b0")
 BLENDED = ("mix", "side")
@@ -28,7 +28,7 @@ def square(image: Image.Image, size: int) -> Image.Image:
 
     So Kashani Motlagh et al. (2024), section 5.1, prepare images for every model.
     """
-    return ImageOps.fit(image.convert("RGB"), (size, size), Image.Resampling.BICUBIC)
+    return ImageOps.fit(plain(image), (size, size), Image.Resampling.BICUBIC)
 
 
 def blend(a: Image.Image, b: Image.Image, size: int) -> Image.Image:
@@ -81,7 +81,7 @@ def write(
     originals = paths[paths["image"].isin(ORIGINALS)].pivot(index="item", columns="image", values="path")
     folder, rows = output.parent / output.stem, []
     for item in item_images["item"].unique():
-        a, b = (datasets.open_image(originals.loc[item, image]) for image in ORIGINALS)
+        a, b = (open_image(originals.loc[item, image]) for image in ORIGINALS)
         for image, picture in (("mix", blend(a, b, size)), ("side", side_by_side(a, b, size))):
             path = folder / file_name(item, image)
             with tables.beside(path) as part:

@@ -1,31 +1,28 @@
-"""The data sets: one entry each, from data/datasets.toml, and reading images; `babelatlas datasets` lists them.
+"""The data sets: one entry each, from data/datasets.toml, and finding images; `babelatlas datasets` lists them.
 
 An image set is an `images` table next to its files; the images of ImageNet and its variants are a folder or an archive
 (imagenet.py). A user's own data sets are described in the config (`custom`).
 """
 
-import io
 import json
 import os
-import threading
-import warnings
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
 import pandas as pd
-from PIL import Image, UnidentifiedImageError
 
-from babelatlas.base import download, own_tables, tables, validation
+from babelatlas.base import download, folders, own_tables, tables, validation
 from babelatlas.base.errors import InputError, near
+from babelatlas.base.folders import nfc
 from babelatlas.base.paths import DATA, below
+from babelatlas.base.pictures import KINDS, SUFFIXES
+from babelatlas.base.pictures import open_image as open_image
 from babelatlas.datasets import imagenet, stamps, stored_vectors
-from babelatlas.datasets.imagenet import SUFFIXES
+from babelatlas.lexicon import cleaning, labels
 from babelatlas.lexicon.prompts import NAMES
 
-# Held while filters of warnings are changed, since all threads of a process share them.
-QUIETLY = threading.Lock()
 # Environment variable with the path of a JSON file of custom data sets, name -> description (see `custom`).
 CUSTOM = "BABELATLAS_DATASETS"
 # Task of a custom data set -> the keys that its description needs.
@@ -58,6 +55,7 @@ class Dataset(validation.Entry):
     places: tuple[str, ...] = ()
     fetched_as: str = ""
     shared_captions: bool = False
+    upright: bool = False
     image_source: str = ""
     incomplete: int = 0
     trained_on: str = ""
@@ -86,7 +84,8 @@ def custom(name: str, description: dict) -> Dataset:
     `description` for classification: `task: zero-shot`, `images` (with one folder of images for each class, named as in
     the list or table), one of `classes`, whose labels come from lexicons, and `label_table`, and `prompts` where these
     are not "label". For retrieval: `task: retrieval`, `images`, `annotations` (a table of schema `captions`, Parquet or
-    CSV), and where captions are translations `parallel`.
+    CSV), and where captions are translations `parallel`. `upright: false` leaves pictures as they are stored, whatever
+    their EXIF orientation says.
     """
     what = f"The data set {name!r} in the config's custom_datasets"
     if name in [one.name for one in DATASETS]:
@@ -99,7 +98,7 @@ def custom(name: str, description: dict) -> Dataset:
             raise InputError(f"{what} has no key {key!r}: add it, with a path.")
     if task == "zero-shot" and bool(description.get("classes")) == bool(description.get("label_table")):
         raise InputError(f"{what} needs 'classes', a file of synsets, or 'label_table', a table of labels: give one.")
-    added = {"name": name, "shows": "images of one's own", "licence": "the user's own", "custom": True}
+    added = {"name": name, "shows": "images of one's own", "licence": "the user's own", "custom": True, "upright": True}
     added |= {"labels": name, "prompts": "label"} if task == "zero-shot" else {}
     return validation.validate(Dataset, added | description, what)
 
@@ -136,7 +135,8 @@ def load(
     wanted = None if wnids is None else set(wnids)
     if path.suffix in (".parquet", ".csv"):
         table = tables.read(path, "images")
-        table = table.assign(path=below(path, table["path"]))
+        below(path, table["path"])
+        table = table.assign(path=folders.named(path.parent, table["path"]), wnid=table["wnid"].map(nfc))
     elif path.suffix == ".npz":
         table = stored_vectors.images(path)
     elif dataset.labels in ("imagenet-1k", "imagenet-100"):
@@ -150,6 +150,7 @@ def load(
         # Of a variant the images have been counted; what it lacks beyond that, it lacks by design.
         known = set(imagenet.wnids()) if dataset.labels == "imagenet-1k" else set()
         bare = sorted(wanted - set(table["wnid"]) - known)
+        _tell_unnamed(table, wanted, dataset)
         table = table[table["wnid"].isin(wanted)].reset_index(drop=True)
         if bare or table.empty:
             lacking = bare or sorted(wanted)
@@ -188,74 +189,67 @@ def annotation_files(path: str, patterns: tuple[str, ...]) -> list[str]:
     the folder of the study where they are below it.
     """
     place, root = tables.locate(path), tables.root()
-    inside = (file for pattern in patterns for file in place.rglob(pattern) if file.name[0] != ".")
-    files = [file for file in (sorted(inside) if place.is_dir() else [place]) if path and file.is_file()]
+    if not path or not place.exists():
+        return []
+    inside = folders.files_below(place) if place.is_dir() else [place]
+    files = [file for file in inside if file == place or any(file.match(pattern) for pattern in patterns)]
     return [str(file.relative_to(root) if file.is_relative_to(root) else file) for file in files]
 
 
 def class_folders(home: Path, name: str, wnids: Iterable[str] | None = None) -> pd.DataFrame:
     """Return the `images` table of a folder that holds one folder of images for each class, with absolute paths.
 
-    `wnids`: the classes to look for, None for all.
+    A class is called as its folder, in Unicode's form NFC. `wnids`: the classes to look for, None for all.
     """
     if not home.is_dir():
         raise InputError(f"The images of the data set {name!r} are given as {home}, which is no folder: give one.")
-    parts = home.iterdir() if wnids is None else (home / wnid for wnid in wnids)
-    rows = []
+    parts = folders.entries(home) if wnids is None else [home / wnid for wnid in wnids]
+    rows, named = [], {}
     for part in sorted(part for part in parts if part.is_dir()):
-        inside = sorted(file for file in part.iterdir() if file.name[0] != "." and file.name != "Thumbs.db")
+        if (first := named.setdefault(nfc(part.name), part)) != part:
+            what = f"The folders {first} and {part} of {name!r}"
+            raise InputError(f"{what} have one name in two forms of Unicode: put their images into one.")
+        inside = [file for file in folders.entries(part) if file.name != "Thumbs.db"]
         files = [file for file in inside if file.suffix.lower() in SUFFIXES]
         if len(files) < len(inside) and get_dataset(name).custom:
-            what = f"{min({*inside} - {*files})}, which is none of {', '.join(sorted(SUFFIXES))}"
+            what = f"{min({*inside} - {*files})}, which is none of {KINDS}"
             raise InputError(f"Among the images of {name!r} is {what}: convert it, or put it elsewhere.")
-        rows += [(str(file), part.name, number) for number, file in enumerate(files)]
+        rows += [(str(file), nfc(part.name), number) for number, file in enumerate(files)]
     if not rows:
         raise InputError(f"The folder {home} of {name!r} holds no image: expected one folder for each class.")
     return pd.DataFrame(rows, columns=["path", "wnid", "number"])
 
 
+def _tell_unnamed(table: pd.DataFrame, wanted: set[str], dataset: Dataset) -> None:
+    """Print which classes of a user's pictures are not among the `wanted`, those with a label: they are left out."""
+    unnamed = sorted(set(table["wnid"]) - wanted)
+    if dataset.custom and unnamed:
+        some = ", ".join([*unnamed[:10], *["…"][: len(unnamed[10:])]])
+        what = f"{len(unnamed)} of {table['wnid'].nunique()} classes with pictures have no label in any language here"
+        print(f"Of the data set {dataset.name!r}, {what}, and are left out: {some}.")
+
+
 def read_labels(path: str | os.PathLike) -> pd.DataFrame:
     """Return a label set, schema `labels`, of a table, or of the folder of Tux Paint's stamps; see `stamps.names`.
 
-    A CSV needs the columns lang, wnid and label only: every label has the source "own"; `ambiguous` says whether its
-    language has it for two classes.
+    A CSV or TSV needs the columns lang, wnid and label only: every label has the source "own"; `ambiguous` says whether
+    its language has it for two classes, in capitals or not. A user's labels are tidied (`cleaning.tidy`); classes are
+    called in Unicode's form NFC, as `class_folders` calls them.
     """
     file, columns = tables.locate(path), ["lang", "wnid", "label"]
     if file.is_dir():
         return stamps.names(file)
-    if file.suffix.lower() != ".csv":
-        return own_tables.check_texts(tables.read(file, "labels"), ["label"], file)
+    if file.suffix.lower() not in own_tables.SUFFIXES:
+        table = tables.read(file, "labels")
+        table = table.assign(wnid=table["wnid"].map(nfc))
+        return cleaning.tidy_column(table, "label", file) if tables.from_user(file) else table
     table = own_tables.check_texts(own_tables.read(file, "labels", columns)[columns], columns, file, filled=True)
     codes = own_tables.languages_of(table, "lang", file)
-    table = table.assign(lang=codes, source="own", licence="the user's own")
+    table = table.assign(lang=codes, wnid=table["wnid"].map(nfc), source="own", licence="the user's own")
+    table = cleaning.tidy_column(table, "label", file)
     table["alternatives"], table["confirmed_by"] = ([[] for _ in range(len(table))] for _ in range(2))
-    table["ambiguous"] = table.duplicated(["lang", "label"], keep=False)
+    table["ambiguous"] = labels.shared_labels(table)
     return tables.check(table, "labels", file)
-
-
-def open_image(path: str | os.PathLike) -> Image.Image:
-    """Return an image as RGB, read whole, transparency and metadata ignored.
-
-    Of a moving picture the first frame is taken. May be called in threads.
-    """
-    try:
-        content = io.BytesIO(Path(path).read_bytes())
-        with QUIETLY, warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # of damaged EXIF, say, which is not used
-            image = Image.open(content)
-        with image:
-            image.load()
-            if image.format == "PNG":  # it has checksums, which are not looked at where the picture is decoded
-                Image.open(content).verify()
-            image.info.pop("transparency", None)  # changes no colour, and may be of a kind that Pillow warns of
-            if image.mode.startswith(("I", "F")):
-                raise ValueError(f"16 bits a channel or more, mode {image.mode!r}: convert it to 8 bits")
-            return image.convert("RGB")
-    except MemoryError:  # which says nothing of the file
-        raise
-    except Exception as error:  # whatever Pillow raises for damaged bytes, and for a picture that is too large
-        reason = "no picture that Pillow knows" if isinstance(error, UnidentifiedImageError) else error
-        raise InputError(f"The image {path} cannot be read ({reason}): make or fetch it again.") from error
 
 
 def overview() -> str:

@@ -21,9 +21,11 @@ from pathlib import Path
 import pandas as pd
 from PIL import Image
 
-from babelatlas.base import download, languages, tables
+from babelatlas.base import download, folders, languages, tables
 from babelatlas.base.errors import InputError
 from babelatlas.base.paths import beside, rows
+from babelatlas.base.pictures import plain
+from babelatlas.lexicon import labels
 
 PACKAGE = "tuxpaint-stamps-default"
 SIGNS = "symbols"
@@ -43,7 +45,7 @@ def read(home: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """
     known = {row["stamp"]: row for row in rows("stamp_senses.csv")}
     # Sorted, so that of a stamp that is published as both, PNG comes before SVG.
-    files = sorted(path for path in home.rglob("*") if path.suffix in (".png", ".svg"))
+    files = [path for path in folders.files_below(home) if path.suffix in (".png", ".svg")]
     pictures, texts = {}, []
     for path in files:
         stamp = path.relative_to(home).with_suffix("").as_posix()
@@ -106,7 +108,7 @@ def names(home: Path) -> pd.DataFrame:
     own = own.assign(wnid=own["stamp"].map(wnids), label=own["text"].str.rstrip(".。．।։ "))
     own = own[own["label"] != ""].drop_duplicates(["lang", "wnid"])[["lang", "wnid", "label"]]
     own["alternatives"], own["confirmed_by"] = ([[] for _ in range(len(own))] for _ in range(2))
-    own = own.assign(source="tuxpaint", licence="GPL-2", ambiguous=own.duplicated(["lang", "label"], keep=False))
+    own = own.assign(source="tuxpaint", licence="GPL-2", ambiguous=labels.shared_labels(own))
     return tables.check(own.sort_values(["lang", "wnid"], ignore_index=True), "labels")
 
 
@@ -129,14 +131,12 @@ def on_white(files: Iterable[str]) -> list[str]:
                 svg = {"svg_string": content.decode("utf-8-sig"), "width": SIZE, "dpi": 96.0}
                 content = bytes(resvg_py.svg_to_bytes(**svg))
             Image.open(io.BytesIO(content)).verify()  # checksums, which are not looked at where it is decoded
-            picture = Image.open(io.BytesIO(content)).convert("RGBA")
-            white = Image.new("RGBA", picture.size, "white")
-            white.alpha_composite(picture)
+            white = plain(Image.open(io.BytesIO(content)))
         except (OSError, SyntaxError, ValueError, UnicodeDecodeError) as error:  # Pillow's and resvg's own
             raise InputError(f"The stamp {file} cannot be read ({error}): fetch the stamps again.") from error
         white.thumbnail((SIZE, SIZE))
         with beside(made[-1]) as part:
-            white.convert("RGB").save(part, "PNG")
+            white.save(part, "PNG")
     return made
 
 

@@ -8,7 +8,6 @@ to come with four pairs; in MaRVL some come with fewer or were written twice, of
 
 import json
 import os
-import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import pandas as pd
 
 from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError
+from babelatlas.base.folders import nfc
 from babelatlas.base.paths import below
 from babelatlas.datasets import registry as datasets
 from babelatlas.datasets.imagenet import image_files
@@ -93,9 +93,9 @@ def pictured(pairs: pd.DataFrame, images: str | os.PathLike, dataset: str) -> pd
     home = datasets.images_path(images, datasets.get_dataset(dataset))
     files: dict[str, list[Path]] = {}
     for path in image_files(home):
-        files.setdefault(_nfc(path.name), []).append(path)
+        files.setdefault(nfc(path.name), []).append(path)
     names = pd.concat([pairs["left"], pairs["right"]]).drop_duplicates()
-    paths = {name: path for name in names if (path := _find(_nfc(name), files))}
+    paths = {name: path for name in names if (path := _find(nfc(name), files))}
     absent = [name for name in names if name not in paths]
     if absent:
         some = f"{len(absent):,} of {len(names):,} images in {home}: {', '.join(absent[:20])}"
@@ -103,14 +103,10 @@ def pictured(pairs: pd.DataFrame, images: str | os.PathLike, dataset: str) -> pd
     return pairs.assign(left=pairs["left"].map(paths), right=pairs["right"].map(paths))
 
 
-def _nfc(text: str) -> str:
-    return unicodedata.normalize("NFC", text)
-
-
 def _find(name: str, files: dict[str, list[Path]]) -> str:
     """Return the file of a released name, such as id/images/39-Panci/39-0.jpg or test1-0-1-img0.png; "" for none."""
     lang, *folders, file = name.split("/") if "/" in name else ("", name)
-    paths = [path for path in files.get(file, []) if not folders or _nfc(path.parent.name) == folders[-1]]
+    paths = [path for path in files.get(file, []) if not folders or nfc(path.parent.name) == folders[-1]]
     if len(paths) > 1:
         paths = [path for path in paths if lang in path.parts]
     return str(paths[0]) if paths else ""

@@ -7,9 +7,10 @@ number of tokens allows; where memory runs out it is halved, and stays so.
 In the cache each model (a bridge: each of its towers) has a folder for pictures and one for texts, `images-HASH` and
 `texts-HASH`, with a hash of its name, weights and precision; in that lies one .npz file for each shard, named by a hash
 of its rows' names. The name of a row is a hash of what decides its vector: the contents of a picture, or text,
-templates and normalisation, and what the model's own preparation makes of a sample. So what is new is embedded alone,
-and a run goes on where another was killed. A shard holds `keys` (rows, 16 bytes), `vectors` (rows, dimensions) of
-float32, `counts` (rows, `COUNTS`), each with a checksum. A damaged one is named, deleted and made again.
+templates and normalisation; how all pictures are prepared; and what the model's own preparation makes of a sample. So
+what is new is embedded alone, and a run goes on where another was killed. A shard holds `keys` (rows, 16 bytes),
+`vectors` (rows, dimensions) of float32, `counts` (rows, `COUNTS`), each with a checksum. A damaged one is named,
+deleted and made again.
 """
 
 import dataclasses
@@ -27,10 +28,9 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from babelatlas.base import languages
+from babelatlas.base import languages, pictures
 from babelatlas.base.errors import InputError
 from babelatlas.base.paths import beside, locate
-from babelatlas.datasets import registry as datasets
 from babelatlas.evaluation import zeroshot
 from babelatlas.models.encoder import Encoder
 from babelatlas.models.tokens import Tokenizer
@@ -49,10 +49,13 @@ COUNTS = ("unique", "tokens", "padded", "cut")
 SAMPLE = "A photo of: Größe, 貓!"
 
 
-def embed_images(encoder: Encoder, paths: list[str], cache: str | os.PathLike = "") -> np.ndarray:
+def embed_images(
+    encoder: Encoder, paths: list[str], cache: str | os.PathLike = "", upright: bool = False
+) -> np.ndarray:
     """Return vectors of shape (paths, dimensions), float32, not normalised: one row for each path, in their order.
 
-    Files with the same contents are encoded once. `cache`: a folder to keep the vectors in; "" keeps none. Raises
+    Files with the same contents are encoded once. `cache`: a folder to keep the vectors in; "" keeps none. `upright`:
+    whether pictures are turned as their EXIF orientation says, which the entry of a data set declares. Raises
     InputError for a file that does not exist, a vector that is not a number, and a picture that alone is too large for
     the device.
     """
@@ -67,6 +70,7 @@ def embed_images(encoder: Encoder, paths: list[str], cache: str | os.PathLike = 
     sample = transform(Image.fromarray(shades))
     # A model of the user's own takes pictures as they are: the array holds the picture, not its shades.
     protocol = (sample.item() if sample.dtype == object else np.ascontiguousarray(sample)).tobytes()
+    treatment = f"{pictures.TREATMENT}{', turned upright' * upright}".encode()
 
     def encode(pixels: np.ndarray) -> np.ndarray:
         nonlocal limit
@@ -79,11 +83,11 @@ def embed_images(encoder: Encoder, paths: list[str], cache: str | os.PathLike = 
         return vectors, np.zeros((len(rows), len(COUNTS)), np.int64)
 
     with ThreadPoolExecutor(WORKERS) as pool:
-        names = pool.map(lambda path: _digest(protocol, Path(path).read_bytes()), different)
+        names = pool.map(lambda path: _digest(protocol, treatment, Path(path).read_bytes()), different)
         names = dict(zip(different, names, strict=True))
 
         def prepare(rows: np.ndarray) -> np.ndarray:
-            return np.stack(list(pool.map(lambda row: transform(datasets.open_image(paths[row])), rows)))
+            return np.stack(list(pool.map(lambda row: transform(pictures.open_image(paths[row], upright)), rows)))
 
         keys, ones, order = [names[path] for path in paths], np.ones(len(paths), np.int64), np.arange(len(paths))
         # Two batches ahead, each decoded by all threads: more would only take memory.

@@ -112,7 +112,8 @@ def evaluate(
     captions for `minimum` images. `prompts`: those of the base, "" for the preset's. For the rest see `turns` and
     `classify`.
     """
-    task, shared = datasets.get_dataset(dataset).task, datasets.get_dataset(dataset).shared_captions
+    known = datasets.get_dataset(dataset)
+    task, upright = known.task, known.upright
     given = {"precision": "auto" if entry.family == "own" else load("auto").precision}
     if task == "zero-shot":
         chosen = label_sets.check_label_set(datasets.read_labels(labels))
@@ -121,7 +122,7 @@ def evaluate(
         pictures = tables.first(pictures, limit, "path", ["wnid"])
         chosen = label_sets.select(chosen[chosen["wnid"].isin(pictures["wnid"])], languages, minimum)
         plan = turns(task, entry, given | {"prompts": prompts}, other_prompts, (), nllb_fallback_language)
-        table, left_out = classify(load, entry, plan, pictures, chosen, cache)
+        table, left_out = classify(load, entry, plan, pictures, chosen, cache, upright)
     else:
         gallery, texts = caption_sets.load(dataset, images, annotations, (), languages, missing)
         texts = tables.first(retrieval.select(texts, minimum), limit, "image")
@@ -129,19 +130,26 @@ def evaluate(
             gallery = tables.first(gallery[gallery["image"].isin(texts["image"])], limit, "image")
         plan = turns(task, entry, given, (), texts["captions"].unique(), nllb_fallback_language)
         device = getattr(load("auto"), "device", "cpu")
-        table, left_out = retrieve(load, plan, gallery, texts, cache, device, shared)
+        table, left_out = retrieve(load, plan, gallery, texts, cache, device, known.shared_captions, upright)
     named = table.assign(model=entry.name, dataset=dataset, labels=Path(labels).stem if task == "zero-shot" else "")
     return tables.check(named, "protocols"), left_out
 
 
 def classify(
-    load: Load, entry, plan: list[dict], images: pd.DataFrame, labels: pd.DataFrame, cache: str = ""
+    load: Load,
+    entry,
+    plan: list[dict],
+    images: pd.DataFrame,
+    labels: pd.DataFrame,
+    cache: str = "",
+    upright: bool = False,
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return the accuracies of a model by each protocol of `plan`, and what could not be computed.
 
-    `images`: schema `images`, absolute paths; `labels`: columns lang, wnid, label. Columns of the first value: those of
-    the schema `protocols` but model, dataset, labels. The second value names protocols whose precision the model or the
-    device does not bear, with the reason; their rows are lacking.
+    `images`: schema `images`, absolute paths; `labels`: columns lang, wnid, label. `upright`: as
+    `embedding.embed_images` takes it. Columns of the first value: those of the schema
+    `protocols` but model, dataset, labels. The second value names protocols whose precision the model or the device
+    does not bear, with the reason; their rows are lacking.
     """
     paths, labels, wnids = images["path"].tolist(), labels.reset_index(drop=True), images["wnid"].tolist()
     groups = [(lang, part.index, part["wnid"].tolist()) for lang, part in labels.groupby("lang", sort=False)]
@@ -150,7 +158,8 @@ def classify(
     seen: dict[tuple, np.ndarray] = {}
 
     def under(turn: dict) -> pd.DataFrame:
-        pictures, sets = _pictures(load, turn, paths, cache, seen), (turn["prompts"], *turn["fallback_prompts"])
+        pictures = _pictures(load, turn, paths, cache, upright, seen)
+        sets = (turn["prompts"], *turn["fallback_prompts"])
         if sets not in forms:
             forms[sets] = prompt_sets.for_languages(labels["lang"].unique(), sets)
         used = forms[sets].drop_duplicates("lang").set_index("lang")["prompts"].to_dict()
@@ -178,11 +187,12 @@ def retrieve(
     cache: str = "",
     device: str = "cpu",
     shared: bool = False,
+    upright: bool = False,
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return the recalls of a model by each protocol of `plan`, and what could not be computed; as `classify` does.
 
     `gallery`: columns image and path; `captions`: schema `captions`, of one or several sets. `shared`: as
-    `retrieval.evaluate` takes it.
+    `retrieval.evaluate` takes it; `upright`: as `embedding.embed_images` does.
     """
     paths, names = gallery["path"].tolist(), gallery["image"].tolist()
     sets = {name: retrieval.parts(rows) for name, rows in captions.groupby("captions", sort=False)}
@@ -204,7 +214,7 @@ def retrieve(
                 yield part[own].reset_index(drop=True), vectors[own]
 
     def under(turn: dict) -> pd.DataFrame:
-        pictures = _pictures(load, turn, paths, cache, seen)
+        pictures = _pictures(load, turn, paths, cache, upright, seen)
         ranked = retrieval.evaluate(pictures, names, texts(turn), "", turn["rule"], device, shared)
         hits = {metric: retrieval.hits(ranked, int(metric.removeprefix("recall@"))) for metric in RECALLS}
         rows = []
@@ -216,13 +226,15 @@ def retrieve(
     return _each(under, plan)
 
 
-def _pictures(load: Load, turn: dict, paths: list[str], cache: str, seen: dict[tuple, np.ndarray]) -> np.ndarray:
+def _pictures(
+    load: Load, turn: dict, paths: list[str], cache: str, upright: bool, seen: dict[tuple, np.ndarray]
+) -> np.ndarray:
     """Return the embeddings of pictures in a protocol's precision and preparation: (paths, d); kept in `seen`."""
     name = turn["precision"], turn["preprocessing"]
     if name not in seen:
         encoder = copy.copy(load(turn["precision"]))
         encoder.transform = protocol.prepare(encoder.transform, turn["preprocessing"])
-        seen[name] = embedding.embed_images(encoder, paths, cache)
+        seen[name] = embedding.embed_images(encoder, paths, cache, upright)
     return seen[name]
 
 

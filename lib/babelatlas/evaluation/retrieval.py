@@ -75,7 +75,8 @@ def evaluate(
 
     `parallel` says which captions are translations of English ones of the same set, which must come before: "all", by
     image and number; "first", those with number 0 only; "", none. NDCG is computed for these, from image to text among
-    the captions that both languages have; it is NaN elsewhere, and with dot products.
+    the captions that both languages have; it is NaN elsewhere, and with dot products. Raises InputError where such
+    captions are not numbered from 0.
     """
     import torch
 
@@ -88,6 +89,9 @@ def evaluate(
     for captions, vectors in parts:
         name, lang = captions[["captions", "lang"]].iloc[0]
         texts = torch.from_numpy(scale(vectors)).to(device)
+        if last and captions["number"].min() > 0:
+            what = f"The captions in {lang} ({name}) are numbered from {captions['number'].min()}"
+            raise InputError(f"{what}, so that none is the translation of an English one: number them from 0.")
         keys = list(zip(captions["image"].tolist(), captions["number"].tolist(), strict=True))
         rows = {key: row for row, key in enumerate(keys) if key[1] < last}  # of captions that are translations
         if lang == ENGLISH and last:
@@ -282,14 +286,18 @@ def ties(table: pd.DataFrame) -> np.ndarray:
 
 
 def scores(
-    table: pd.DataFrame, metrics: Sequence[str] = METRICS, n_resamples: int = 1000, seed: int = 0
+    table: pd.DataFrame,
+    metrics: Sequence[str] = METRICS,
+    n_resamples: int = 1000,
+    seed: int = 0,
+    level: float = 0.95,
 ) -> pd.DataFrame:
     """Return each metric of each model, set of captions, protocol, language and direction with its interval.
 
     `table` has the schema `retrieval`. Columns: those of `tables.QUERY`, metric, value, ci_low, ci_high, n (queries). A
     value is a mean over queries, a fraction from 0 to 1, or for "median rank" the median of the expected places, from
-    1, of the best right candidates. The interval is a bootstrap over images: the captions of an image are drawn
-    together; a recall near 0 or 1 has that of `bootstrap.share_interval`. Queries without NDCG are left out of its
+    1, of the best right candidates. The interval, of this `level`, is a bootstrap over images: the captions of an image
+    are drawn together; a recall near 0 or 1 has that of `bootstrap.share_interval`. Queries without NDCG are left out of its
     mean; where no query has it, or there is only one image, there is no value or no interval (NaN).
     """
     key, weights, rows = list(tables.QUERY), {}, []
@@ -309,9 +317,9 @@ def scores(
                     weights[size, median] = np.asfortranarray(drawn) if median else drawn
                 resample = _medians if median else _means
                 resampled = resample(each[known], index, weights[size, median])
-                ends = bootstrap.percentile_interval(resampled, n_clusters=size)
+                ends = bootstrap.percentile_interval(resampled, level, size)
                 if metric.startswith("recall@"):
-                    ends = bootstrap.share_interval(np.bincount(index, each[known]), np.bincount(index), ends)
+                    ends = bootstrap.share_interval(np.bincount(index, each[known]), np.bincount(index), ends, level)
                 row[1:] = map(float, ends)
             rows.append([*values, metric, *row, len(known)])
     return pd.DataFrame(rows, columns=[*key, "metric", "value", "ci_low", "ci_high", "n"])

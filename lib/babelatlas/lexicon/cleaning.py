@@ -5,6 +5,7 @@ should go. `RULES` holds them by name, in the order in which they are applied, `
 than one word. The examples are lemmas of the Open Multilingual Wordnet or of Wiktionary.
 """
 
+import os
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
@@ -13,13 +14,23 @@ from functools import cache, partial
 import numpy as np
 import pandas as pd
 
-from babelatlas.base import languages, tables
+from babelatlas.base import languages, own_tables, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
 
 JOINERS = {"\u200c", "\u200d"}  # zero-width non-joiner and joiner
-# Scripts whose spelling needs the joiners: Persian plurals, Malayalam final consonants.
+MONGOLIAN_MARK = "\u180e"  # the vowel separator
+# Scripts whose spelling needs the joiners: Persian plurals, Sinhala conjuncts.
 JOINED = {"Arab", "Beng", "Deva", "Gujr", "Guru", "Knda", "Mlym", "Mong", "Orya", "Sinh", "Syrc", "Taml", "Telu"}
+# Malayalam's final consonants (chillus), which texts before Unicode 5.1 wrote as consonant, virama and joiner.
+CHILLUS = dict(zip("ണനരലളക", "ൺൻർൽൾൿ", strict=True))
+# Language -> what older texts write with a joiner, and the letter that Unicode has for it: in Burmese the sign that
+# ends a syllable; in Sorani the vowel e, which looked like an h that does not join.
+OLDER = {
+    "my": {"\u1039\u200c": "\u103a"},
+    "ckb": {"\u0647\u200c": "\u06d5"},
+    "ml": {f"{consonant}\u0d4d\u200d": chillu for consonant, chillu in CHILLUS.items()},
+}
 HEBREW_MARKS = re.compile("[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7]")
 ARABIC_MARKS = re.compile("[\u064b-\u0652\u0670\u0640]")  # short vowels, doubling, and the stroke that fills a line
 POINTED = {"ks", "yi"}  # Kashmiri and Yiddish spell with the marks that Arabic and Hebrew leave out
@@ -65,22 +76,69 @@ def unify(lemma: str, lang: str) -> str:
 def drop_format_characters(lemma: str, lang: str) -> str:
     """Return the word without invisible characters: direction marks, soft hyphens, zero-width spaces.
 
-    Joiners stay where the script spells with them, but not at the start, nor at the end unless after a virama.
+    Joiners stay where the script spells with them, but not at the start, nor at the end unless after a virama. Pairs
+    with a joiner by which older texts wrote what is one letter today become that letter (`OLDER`).
 
     >>> drop_format_characters("مغز\\u200e", "ar"), drop_format_characters("ქოს\\u00adმენი", "ka")
     ('مغز', 'ქოსმენი')
     """
-    if lang == "my":  # in older Burmese text this pair stands for the sign that ends a syllable
-        lemma = lemma.replace("\u1039\u200c", "\u103a")
-    kept = ""
-    for place, letter in enumerate(lemma):
-        before, last = kept[-1:], place == len(lemma) - 1
-        if unicodedata.category(letter) == "Cf":
-            joined = unicodedata.category(before or " ")[0] in "LM" and languages.scripts_of(before) <= JOINED
-            if letter not in JOINERS or not joined or (last and not ends_with_virama(before)):
-                continue
-        kept += letter
+    kept = _visible(lemma, lang)
     return kept if kept == lemma else unify(kept, lang)
+
+
+def _visible(text: str, lang: str) -> str:
+    """Return a text without characters that are not seen, but for those that spell."""
+    for pair, letter in OLDER.get(lang, {}).items():
+        text = text.replace(pair, letter)
+    kept = ""
+    for place, letter in enumerate(text):
+        if unicodedata.category(letter) != "Cf" or _spells(letter, kept[-1:], text[place + 1 : place + 2]):
+            kept += letter
+    return kept
+
+
+def _spells(mark: str, before: str, after: str) -> bool:
+    """Return whether an invisible character belongs to the spelling, by the letters around it ("" at an end).
+
+    Joiners do between letters of scripts that need them, and after a virama; they also join emoji. Mongolian has a mark
+    of its own.
+    """
+    if mark == "\u200d" and unicodedata.category(after or " ") == "So":
+        return True
+    if mark not in JOINERS | {MONGOLIAN_MARK} or not _needs_joiners(before):
+        return False
+    return _needs_joiners(after) or ends_with_virama(before)
+
+
+def _needs_joiners(letter: str) -> bool:
+    """Return whether a letter, or a mark on one, is of a script that spells with joiners; "" is none."""
+    return unicodedata.category(letter or " ")[0] in "LM" and languages.scripts_of(letter) <= JOINED
+
+
+def tidy(text: str, lang: str) -> str:
+    """Return a user's text in composed Unicode (NFC), with single spaces and none at its ends, nothing invisible in it.
+
+    Invisible characters that spell stay (`drop_format_characters`).
+
+    >>> tidy("\\ufeffGe\\u00adpard\\u00a0", "de"), tidy("e\\u0301te\\u0301", "fr") == "été"
+    ('Gepard', True)
+    """
+    return " ".join(unicodedata.normalize("NFC", _visible(text, lang)).split())
+
+
+def tidy_column(table: pd.DataFrame, column: str, path: str | os.PathLike, filled: bool = True) -> pd.DataFrame:
+    """Return a user's table with the texts of a column tidied (`tidy`) and checked; `lang` has their languages.
+
+    Raises InputError, with the `path` of the file, for a text of several lines, an empty one unless `filled` is False,
+    and a language whose texts are in a script in which it is not written.
+    """
+    own_tables.check_texts(table, [column], path)
+    pairs = zip(table[column].tolist(), table["lang"].tolist(), strict=True)
+    tidied = pd.Series([tidy(text, lang) for text, lang in pairs], table.index, dtype=table[column].dtype)
+    table = table.assign(**{column: tidied})
+    own_tables.check_texts(table, [column], path, filled)
+    own_tables.check_scripts(table["lang"], table[column], path)
+    return table
 
 
 def ends_with_virama(text: str) -> bool:

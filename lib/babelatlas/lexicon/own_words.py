@@ -9,6 +9,7 @@ import pandas as pd
 from babelatlas.base import languages, own_tables, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.synsets import class_list
+from babelatlas.lexicon import cleaning
 from babelatlas.lexicon import labels as label_rules
 
 VERIFIED = "verified"
@@ -26,8 +27,10 @@ def read_senses(path: str | os.PathLike, classes: str = "imagenet-1k") -> pd.Dat
     table, words = _read(path, classes, "lemma")
     for name, value in (("source", "own"), ("licence", "not stated")):
         words[name] = table[name].str.strip().replace("", value) if name in table else value
-    _refuse(words["lemma"] == "", "has no word: write one, or delete the row", path)
-    _refuse(words.duplicated(["lang", "wnid", "lemma", "source"]), "repeats a word of its class: delete it", path)
+    _refuse(table, words["lemma"] == "", "has no word: write one, or delete the row", path)
+    _refuse(
+        table, words.duplicated(["lang", "wnid", "lemma", "source"]), "repeats a word of its class: delete it", path
+    )
     return tables.check(words.sort_values(["lang", "wnid"], kind="stable", ignore_index=True), "senses")
 
 
@@ -38,7 +41,7 @@ def read_corrections(path: str | os.PathLike, classes: str = "imagenet-1k") -> p
     otherwise those of `read_senses`, but for a class that a language has twice, which is refused.
     """
     table, rows = _read(path, classes, "label")
-    _refuse(rows.duplicated(["lang", "wnid"]), "corrects a class a second time: keep one row for each", path)
+    _refuse(table, rows.duplicated(["lang", "wnid"]), "corrects a class a second time: keep one row for each", path)
     return rows.assign(was=table["was"].str.strip()) if "was" in table else rows
 
 
@@ -93,9 +96,10 @@ def apply_corrections(labels: pd.DataFrame, corrections: pd.DataFrame) -> pd.Dat
 def _read(path: str | os.PathLike, classes: str, word: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return a CSV file as a table of texts, and its columns lang, wnid and `word`, checked."""
     table = own_tables.read(path, "words", ["lang"])
-    texts = table[_column(table, ("lemma", "label"), path)].str.strip()
-    codes = own_tables.languages_of(table, "lang", path)
-    return table, pd.DataFrame({"lang": codes, "wnid": _wnids(table, classes, path), word: texts})
+    table = table.assign(lang=own_tables.languages_of(table, "lang", path), wnid=_wnids(table, classes, path))
+    written = _column(table, ("lemma", "label"), path)
+    table = cleaning.tidy_column(table, written, path, filled=False)
+    return table, pd.DataFrame({"lang": table["lang"], "wnid": table["wnid"], word: table[written]})
 
 
 def _column(table: pd.DataFrame, names: tuple[str, ...], path: str | os.PathLike) -> str:
@@ -109,15 +113,17 @@ def _wnids(table: pd.DataFrame, classes: str, path: str | os.PathLike) -> list[s
     """Return the class of each row: its wnid, or that of the class one of whose names it gives."""
     words = class_list(classes).assign(name=lambda listed: listed["name"].str.split(", ")).explode("name")
     known, wnids = words.groupby(words["name"].map(label_rules.same))["wnid"].agg(list), []
-    for row, value in enumerate(table[_column(table, ("wnid", "class"), path)].str.strip(), 2):
+    for row, value in enumerate(table[_column(table, ("wnid", "class"), path)].str.strip()):
         fits = [value] if re.fullmatch(r"n\d{8}", value) else known.get(label_rules.same(value), [])
         if len(fits) != 1:
             hint = f"several: give the wnid, {' or '.join(fits)}." if fits else f"no class: {near(value, words.name)}"
-            raise InputError(f"In {Path(path).name}, row {row} has the class {value!r}, which is {hint}")
+            raise InputError(
+                f"In {Path(path).name}, {own_tables.place(table, row)} has the class {value!r}, which is {hint}"
+            )
         wnids += fits
     return wnids
 
 
-def _refuse(where: pd.Series, reason: str, path: str | os.PathLike) -> None:
+def _refuse(table: pd.DataFrame, where: pd.Series, reason: str, path: str | os.PathLike) -> None:
     if where.any():
-        raise InputError(f"In {Path(path).name}, row {where.to_numpy().argmax() + 2} {reason}.")
+        raise InputError(f"In {Path(path).name}, {own_tables.place(table, where.to_numpy().argmax())} {reason}.")

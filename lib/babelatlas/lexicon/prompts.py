@@ -97,6 +97,8 @@ def translated(name: str) -> pd.DataFrame:
     table = tables.read(name, "templates")
     if known := sorted(set(table["prompts"]).intersection(NAMES)):
         raise InputError(f"The prompts {name} are called {known[0]!r}, which the study has: give another name.")
+    if tables.from_user(tables.locate(name)):
+        table = cleaning.tidy_column(table, "template", name)
     check_templates(table["template"].tolist())
     for lang, rows in table.groupby("lang", sort=False):
         if languages.canonical(lang) != lang or len(set(rows["prompts"])) > 1:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from babelatlas.base.pictures import open_image, plain
 from babelatlas.models.tokens import Tokenizer, Tokens
 
 PRECISIONS = ("float32", "bfloat16", "float16")
@@ -81,9 +82,9 @@ class LoadedEncoder(Encoder):
 
 
 def pictures(images: Iterable[Image.Image | str | os.PathLike]) -> list[Image.Image]:
-    """Return pictures, or those at paths, as RGB; one alone is a list of one."""
+    """Return pictures, or those at paths, as `plain` makes them, turned upright; one alone is a list of one."""
     images = [images] if isinstance(images, Image.Image | str | os.PathLike) else images
-    return [(one if isinstance(one, Image.Image) else Image.open(one)).convert("RGB") for one in images]
+    return [plain(one, True) if isinstance(one, Image.Image) else open_image(one, True) for one in images]
 
 
 def half_products(device: str, precision: str) -> AbstractContextManager:

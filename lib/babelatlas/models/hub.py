@@ -14,6 +14,7 @@ from packaging.requirements import Requirement
 
 from babelatlas.base import checksums, tables
 from babelatlas.base.errors import InputError
+from babelatlas.base.folders import files_below
 from babelatlas.models.checkpoint import fetch_hint, first_line
 from babelatlas.models.registry import Model, Source
 from babelatlas.models.translators import Translator
@@ -90,7 +91,7 @@ def key(entry: Model | Translator, folders: dict[str, Path]) -> str:
     parts = []
     for role, folder in sorted(folders.items()):
         source = entry.companions.get(role) if role else entry.source
-        files = sorted(path for path in folder.rglob("[!.]*") if path.is_file())
+        files = files_below(folder)
         # The hub's cache links to what it holds: a file that is none was added or changed by hand.
         if source and folder.parent.name == "snapshots" and all(path.is_symlink() for path in files):
             parts.append(f"{source.repository}@{folder.name}")
@@ -109,7 +110,7 @@ def fetch(entry: Model | Translator) -> Iterator[str]:
         raise InputError(f"The model {entry.name!r} is on no hub, the run makes it: {fetch_hint(entry)}")
     for source in [entry.source, *entry.companions.values()]:
         folder, size = _fetched(entry, source), 0
-        for path in filter(Path.is_file, sorted(folder.rglob("*"))):
+        for path in files_below(folder):
             size += path.stat().st_size
             known = path.resolve().name  # the hub calls a large file by its SHA-256, a small one by git's shorter name
             if re.fullmatch("[0-9a-f]{64}", known) and tables.fingerprint(path) != known:

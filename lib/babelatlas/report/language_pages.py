@@ -18,7 +18,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from babelatlas.analysis import outcomes
 from babelatlas.analysis.released import real_models
-from babelatlas.base import checksums, languages, published, synsets, tables
+from babelatlas.base import checksums, languages, licences, published, synsets, tables
 from babelatlas.base.errors import InputError
 from babelatlas.lexicon import wordnets
 from babelatlas.report import reading, results, support
@@ -27,7 +27,7 @@ from babelatlas.report.formatting import counted, english_note, escape, interval
 EXAMPLES = 8  # labels and confusions in a table
 SHOWN = 20  # models of a board on a page; the data file has all
 MOST_STEPS = 6  # sizes of models
-FREE = "Commercial use: licences MIT, Apache-2.0 and BSD; others may allow it under conditions"
+FREE = "Commercial use: licences MIT, Apache-2.0 and BSD of all parts of a model; others may allow it on conditions"
 TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).with_name("templates")),
     undefined=StrictUndefined,
@@ -109,7 +109,7 @@ def _real(lang: str, boards: list[pd.DataFrame]) -> dict:
     """Return what a page says of real models: `takeaway`, `verdict`, tables, and which data sets are `missing`."""
     caption = (
         f"<b>The best open model on each benchmark, next to the best in English.</b> {FREE}. Not lower: other models "
-        "that do not differ significantly from the best (Holm-adjusted, and careful: as if on different queries). "
+        "that are not significantly below the best (Holm-adjusted, and careful: as if on different queries). "
         "95 % intervals over queries, images or questions."
     )
     there = {rows["dataset"].iloc[0] for rows in boards}
@@ -139,7 +139,7 @@ def _best_models(boards: list[pd.DataFrame]) -> pd.DataFrame:
     for rows in boards:
         rows = rows[rows["weights"] == "open"] if (rows["weights"] == "open").any() else rows
         good = rows[rows["above"] != 0]
-        free, top = good[good["licence"].isin(real_models.COMMERCIAL)], rows.iloc[0]
+        free, top = good[licences.commercial(good["licence"])], rows.iloc[0]
         known = top["origin"] == "released" and rows["n_correct"].notna().all() and len(good)
         none = f"none above {top['baseline_name'] or 'the baseline'} ({percent(top['baseline'])})"
         lines.append(
@@ -169,10 +169,10 @@ def _licence(boards: list[pd.DataFrame], main: str) -> str:
     if rows is None or (rows := rows[(rows["weights"] == "open") & (rows["above"] != 0)]).empty:
         return ""
     first = rows.iloc[0]
-    if first["licence"] in real_models.COMMERCIAL:
+    if licences.commercial(rows["licence"]).iloc[0]:
         return f"{escape(first['name'])} is under {first['licence']}, which allows commercial use."
     every = pd.concat(boards).query("dataset == @first.dataset and direction == @first.direction and above == 1")
-    free = every[every["licence"].isin(real_models.COMMERCIAL) & (every["variant"] == first["variant"])]
+    free = every[licences.commercial(every["licence"]) & (every["variant"] == first["variant"])]
     text = f"{escape(first['name'])} is under {escape(first['licence'] or 'no stated licence')}"
     if free.empty:
         return f"{text}; no model under MIT, Apache-2.0 or BSD exceeds guessing there."

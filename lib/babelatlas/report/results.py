@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
-from babelatlas.analysis import outcomes, real_run
+from babelatlas.analysis import image_clusters, outcomes, real_run
 from babelatlas.analysis.released import real_models
-from babelatlas.base import languages, published, released, tables
+from babelatlas.base import languages, licences, published, released, tables
 from babelatlas.base.errors import InputError
 from babelatlas.models import registry
 from babelatlas.report import formatting
@@ -66,7 +66,7 @@ PUBLISHED["thapliyal2022", "xm3600", "CIDEr", ""] = (
     ("Captioning", "CIDEr", ""),
     "Captioning: Crossmodal-3600 (Thapliyal et al. 2022)",
 )
-IMAGES_OF_A_CLASS = 50  # in Babel-ImageNet
+IMAGES_OF_A_CLASS = image_clusters.IMAGES_OF_A_CLASS
 NOT_ABOVE = "▽"  # next to a result that does not exceed its baseline
 NO_BASELINE = {"baseline": np.nan, "baseline_name": "", "above": np.nan}
 # The pictures of this study's own run of real models.
@@ -85,10 +85,10 @@ DIGITS = 5  # of a fraction in the explorer: a tenth of what a page shows, in pe
 def released_results() -> pd.DataFrame:
     """Return the released results that pages show: one run of a model, the main measure of each data set, zero-shot.
 
-    The columns of `released`, BOARD, and `above` (`above_baseline`). Rows stand by board, in the order of the explorer.
-    Do not change the table: every caller gets the same one.
+    The columns of `released` (intervals `widened`), BOARD, and `above` (`above_baseline`). Rows stand by board, in the
+    order of the explorer. Do not change the table: every caller gets the same one.
     """
-    table = released.one_run(released.read())
+    table = widened(released.one_run(released.read()))
     # A later revision of a data set is the same queries where every result is a whole number of as many.
     revised = table["variant"].str.startswith("data set")
     shown = table["variant"].isin(ZERO_SHOT) | revised & (table["n"] > 0)
@@ -124,15 +124,27 @@ def released_results() -> pd.DataFrame:
 def above_baseline(table: pd.DataFrame) -> pd.Series:
     """Return whether each value exceeds its baseline, as 1 or 0, NaN where no baseline is known.
 
-    The 95 % interval of the difference must lie above 0; where none is known, the difference itself. On Babel-ImageNet
-    the interval is that of as many cases as classes: images of a class are answered alike.
+    The 95 % interval of the difference must lie above 0; where none is known, the difference itself.
     """
     excess = table["excess_low"].fillna(table["value"] - table["baseline"])
-    if "dataset" in table and (clustered := table["dataset"].eq("babel-imagenet") & (table["n"] > 0)).any():
-        rows = table[clustered]
-        classes = rows["n"] / IMAGES_OF_A_CLASS
-        excess[clustered] = bootstrap.exact_interval(rows["value"] * classes, classes)[0] - rows["baseline"]
     return (excess > 0).astype(float).where(excess.notna())
+
+
+def widened(table: pd.DataFrame) -> pd.DataFrame:
+    """Return released results with the book's one rule for images of a class: wider intervals on Babel-ImageNet.
+
+    ci_low, ci_high and excess_low become those of the exact interval of as many cases as its images count for, by the
+    intraclass correlation of `image_clusters`. Other data sets keep theirs.
+    """
+    table = table.copy()
+    clustered = table["dataset"].eq("babel-imagenet") & (table["n"] > 0)
+    rows = table[clustered]
+    cases = image_clusters.independent_images(rows)
+    low, high = bootstrap.exact_interval(rows["value"] * cases, cases)
+    table.loc[clustered, "ci_low"] = low
+    table.loc[clustered, "ci_high"] = high
+    table.loc[clustered, "excess_low"] = low - rows["baseline"]
+    return table
 
 
 def _identity(*words: str) -> str:
@@ -365,7 +377,7 @@ def payload(table: pd.DataFrame, paged: Collection[str] = ()) -> dict:
     names = languages.table().set_index("code").loc[lists["lang"]]
     aliases = (names["iso639_3"] + " " + names["nllb"] + " " + names["aliases"]).str.lower().str.replace("_", "-")
     about = facts(list(lists["model"]))
-    free = about["licence"].isin(real_models.COMMERCIAL)
+    free = licences.commercial(about["licence"])
     own = languages.facts()["autonym"].reindex(names.index).fillna("")
     return {
         "boards": table.drop_duplicates("id")[BOARD].to_dict("records"),

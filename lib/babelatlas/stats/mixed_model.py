@@ -346,13 +346,20 @@ def effects(
 
 
 def slopes(
-    model: Fit, name: str, scale: str, cluster: str = "lang", n_resamples: int = 500, seed: int = 0
+    model: Fit,
+    name: str,
+    scale: str,
+    cluster: str = "lang",
+    n_resamples: int = 500,
+    seed: int = 0,
+    fixed: str | None = None,
 ) -> pd.DataFrame:
     """Return the slope of each level of a random slope, in points for one unit of its covariate.
 
     `name`: a random effect of the fit whose covariate has a fixed effect too, and whose levels are not within the
-    clusters. The slope is the sum of both, in points as in `in_points`. Columns: level, value, ci_low, ci_high
-    (bootstrap over clusters, the components held), n (rows), n_clusters; the highest first.
+    clusters. The slope is the sum of both, in points as in `in_points`. `fixed`: the name of the fixed effect where it
+    is that of a level of a term ("listed: listed") and the covariate is its indicator, 0 or 1. Columns: level, value,
+    ci_low, ci_high (bootstrap over clusters, the components held), n (rows), n_clusters; the highest first.
     """
     (group, covariate), names = model.random[name], list(model.coefficients["name"])
     equations, n = sums_by_cluster(model, cluster), model.table[cluster].nunique()
@@ -364,8 +371,10 @@ def slopes(
             continue
         part = model.table[model.table[group].astype(str) == own]
         at, wide = part["fitted"].to_numpy(float), _widening(part, scale)
-        step = solved[:, [names.index(covariate)]] + solved[:, [len(names) + number]]
-        points = 100 * ((inverse(at + step / 2) - inverse(at - step / 2)) * wide).mean(axis=1)
+        step = solved[:, [names.index(fixed or covariate)]] + solved[:, [len(names) + number]]
+        # Of a level: with it minus without it; of a number: half a unit above minus half a unit below.
+        low = at - step * (part[covariate].to_numpy(float) if fixed else 0.5)
+        points = 100 * ((inverse(low + step) - inverse(low)) * wide).mean(axis=1)
         low, high = bootstrap.percentile_interval(points[1:], n_clusters=n)
         rows.append([own, points[0], float(low), float(high), len(part), part[cluster].nunique()])
     table = pd.DataFrame(rows, columns=["level", "value", "ci_low", "ci_high", "n", "n_clusters"])

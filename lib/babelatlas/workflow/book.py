@@ -25,6 +25,7 @@ from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.report import page_form, page_html, runnable
 from babelatlas.report.page_form import DATA, FILES, ORIGINALS
+from babelatlas.workflow import failures
 from babelatlas.workflow.run_notebook import fail, hand_back, on_volume, opened
 
 TITLE_PAGE = "00_summary"  # staged as index, so that index.html is a page and not a redirection
@@ -50,7 +51,7 @@ from jupyter_book.sphinx import build_sphinx
 folder, setup = sys.argv[1], numbering.setup
 numbering.setup = lambda app: {**(setup(app) or {}), "parallel_read_safe": True}
 given = {"external_toc_path": f"{folder}/_toc.yml", "latex_individualpages": False}
-strict = {"quiet": True, "warningiserror": True, "keep_going": True}
+strict = {"quiet": True, "warningiserror": sys.argv[2] == "strict", "keep_going": True}
 paths = {"noconfig": True, "path_config": f"{folder}/_config.yml"}
 sys.exit(bool(build_sphinx(folder, f"{folder}/_build/html", confoverrides=given, jobs=2, **paths, **strict)))
 """
@@ -195,17 +196,18 @@ def _shared(folder: Path) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def render(folder: Path, build: Path, run: Path) -> Path:
+def render(folder: Path, build: Path, run: Path, strict: bool = True) -> Path:
     """Render what changed in the staged tree, put the book in the place of the one before, return its folder.
 
     `run`: the folder of the run, whose tables the book offers for download. Raises RuntimeError with the renderer's
-    warnings where there are any: a link that leads nowhere, an unknown citation, a malformed table.
+    warnings where there are any, a link that leads nowhere, an unknown citation, a malformed table; where not `strict`,
+    for errors alone.
     """
     work, shared = folder / "_build", _shared(folder)
     before, made = work / "shared", work / "html"
     if not before.is_file() or before.read_text() != shared:
         shutil.rmtree(work, ignore_errors=True)
-    words = [sys.executable, "-c", BUILD, os.fspath(folder.resolve())]
+    words = [sys.executable, "-c", BUILD, os.fspath(folder.resolve()), "strict" if strict else "lenient"]
     done = subprocess.run(words, capture_output=True, text=True, env=os.environ | {"NO_COLOR": "1"})
     if done.returncode:
         shutil.rmtree(work, ignore_errors=True)  # a page that was read with a warning would not be read again
@@ -250,16 +252,21 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("pages", nargs="*", help="executed notebooks, and folders of Markdown pages")
     parser.add_argument("--only", default="", help="the one page to render, without the others")
     parser.add_argument("--log", required=True, help="a file for why it failed, in the folder logs of the run")
+    parser.add_argument("--failed", nargs="*", default=[], help="pages of steps that failed in this run")
+    parser.add_argument("--go-on", default="make book", help="the command that repeats what failed")
     parser.add_argument("--outputs", nargs="*", default=[], help="all files that Snakemake waits for")
     given = parser.parse_args(arguments)
     here = Path.cwd()
-    study, (log_path, *pages) = on_volume([given.log, *given.pages])
+    study, (log_path, *names) = on_volume([given.log, *given.pages])
     os.chdir(study)
+    pages, run = [Path(name) for name in names], Path(log_path).parents[1]
     print(f"  running  the {f'page {given.only}' if given.only else f'book ({len(pages)} notebooks)'}", flush=True)
     with opened(log_path) as log:
         try:
-            folder = stage(given.project, given.build, [Path(page) for page in pages], given.only)
-            render(folder, given.build, Path(log_path).parents[1])
+            if failed := failures.failed(run, given.failed):
+                pages = failures.with_warnings(pages, given.build / "failed", failed, given.go_on, f"{run}/logs")
+            folder = stage(given.project, given.build, pages, given.only)
+            render(folder, given.build, run, strict=not failed)
         except (InputError, RuntimeError) as error:
             return fail(str(error), log)
     hand_back(study, here, given.outputs)

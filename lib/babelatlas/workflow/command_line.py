@@ -168,10 +168,10 @@ def locked(words: tuple[str, ...]) -> None:
     Example: babelatlas locked snakemake --configfile config/demo.yml --cores 2
     """
     from filelock import FileLock, Timeout
-    from snakemake.cli import main as snakemake
 
     from babelatlas.base.paths import check_writable, clean
     from babelatlas.workflow import config as configs
+    from babelatlas.workflow import failures
 
     if "--configfile" in words:  # read here first: of a file that is no YAML Snakemake shows a traceback
         configs.read(words[words.index("--configfile") + 1])
@@ -181,7 +181,7 @@ def locked(words: tuple[str, ...]) -> None:
         check_writable(folder)
     try:
         with FileLock("_build/run.lock", timeout=0):  # in this process, so that the lock lives as long as the run
-            raise click.exceptions.Exit(clean() if words[0] == "clean" else snakemake(list(words[1:])))
+            raise click.exceptions.Exit(clean() if words[0] == "clean" else failures.run(list(words[1:])))
     except Timeout as error:
         raise InputError("Another run works in this folder: wait until it has ended, or use another clone.") from error
 

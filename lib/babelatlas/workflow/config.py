@@ -4,7 +4,7 @@
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -102,9 +102,13 @@ class _Loader(yaml.SafeLoader):
     """YAML in which a key that occurs twice is an error and not the last of both."""
 
     def construct_mapping(self, node, deep=False):
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-        if twice := next((key for key in keys if keys.count(key) > 1), None):
-            raise InputError(f"The config has the key {twice!r} twice (line {node.start_mark.line + 1}): keep one.")
+        lines: dict[str, int] = {}
+        for key_node, _ in node.value:
+            key, line = self.construct_object(key_node, deep=True), key_node.start_mark.line + 1
+            if repr(key) in lines:
+                where = f"lines {lines[repr(key)]} and {line}"
+                raise InputError(f"The config has the key {key!r} twice ({where}): keep one.")
+            lines[repr(key)] = line
         return super().construct_mapping(node, deep)
 
 
@@ -123,10 +127,10 @@ def read(path: str | os.PathLike) -> dict:
     return found
 
 
-def check_config(values: dict, project: str | os.PathLike) -> Plan:
+def check_config(values: dict, project: str | os.PathLike, without: Iterable[str] = ()) -> Plan:
     """Return the plan of a config in which every key is read by something and every name is known, else InputError.
 
-    `project` is the folder with notebooks/.
+    `project` is the folder with notebooks/; `without`: pages of steps that failed, which the plan leaves out.
     """
     if isinstance(own := values.get("custom_languages", {}), dict):
         languages.add(own)  # other keys name them
@@ -137,7 +141,7 @@ def check_config(values: dict, project: str | os.PathLike) -> Plan:
         notebooks.check_parameters(notebooks.find(Path(project, "notebooks"), notebook), given)
     _check_datasets(config)
     _check_models(config)
-    plan = Plan(config, project)
+    plan = Plan(config, project, without)
     plan.check_parameters()
     for reason in plan.unable.values():
         print(f"{reason} This run leaves it out.", file=sys.stderr)

@@ -41,6 +41,7 @@ CATALOGUE = "babelatlas.report.catalogue"
 DOORS = {"babelatlas", "babelatlas.load", "babelatlas.describe"}
 # Where a notebook reads and writes unless it is told otherwise: a run by hand leaves the tables of runs alone.
 READ_FROM, WRITE_TO = "results/demo", "results/scratch"
+STOPPED = "stopped"  # the last line in the log of a notebook that its user has stopped
 TYPES = {one.__name__: one for one in (int, float, str, bool, list, dict)}
 BOUNDS = re.compile(r"\b(ge|gt|le|lt) ?= ?(-?[\d.]+(?:e-?\d+)?)")
 ONE_OF = re.compile(r"#\s*one of: (.+)")

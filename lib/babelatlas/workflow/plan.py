@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from collections.abc import Iterable
 from functools import cache, partial
 from itertools import product
 from pathlib import Path
@@ -29,13 +30,15 @@ class Plan:
 
     `config`: a `config.Config`; `project`: the folder with notebooks/ and book/. `stages`: the entries of stages and
     chapters with their jobs. A run with a limit has a folder of its own, so that nothing takes its tables for whole.
+    `without`: pages of steps that failed (`failures`), which are left out with all that needs what they write.
     """
 
-    def __init__(self, config, project: str | os.PathLike):
+    def __init__(self, config, project: str | os.PathLike, without: Iterable[str] = ()):
         self.limited = f"trial run, first {config.limit} only" if config.limit else ""
-        self.run = f"{config.run}-first-{config.limit}" if config.limit else config.run
+        self.run = run_name(config.run, config.limit)
         self.config, self.project, self.folder = config, Path(project), f"results/{self.run}"
-        self.models = config.models
+        self.models, self.datasets = config.models, config.datasets
+        self.without, self.lost = frozenset(without), set()
         # Each file is looked at once, however many jobs depend on it.
         self.contents = cache(partial(checksums.contents, memory=tables.locate("_build/checksums.json")))
         self.fingerprint = cache(tables.fingerprint)
@@ -68,8 +71,27 @@ class Plan:
         read = [name for name in self.judged if not self.sets[name].made_by]
         self.statements = list(dict.fromkeys(one for name in read for one in (name, self.sets[name].trained_on)))
         self.stages = {stage: stage.jobs(self) for stage in STAGES}
+        if self.without:
+            self._leave_out()
         self.tables = self._tables()
         self.chapters = self._chapters()
+
+    def _leave_out(self) -> None:
+        """Take out the jobs that failed or lack what failed ones write, then models and data sets left with none."""
+        planned = [job for jobs in self.stages.values() for job in jobs]
+        for stage, jobs in self.stages.items():
+            possible = []
+            for job in jobs:
+                needed = set(_flat(self.inputs(stage, *job).values()))
+                if self.page(stage, *job) in self.without or needed & self.lost:
+                    self.lost.update(self.outputs(stage, *job).values())
+                else:
+                    possible.append(job)
+            self.stages[stage] = possible
+        left = [job for jobs in self.stages.values() for job in jobs]
+        gone = {name for job in planned for name in job} - {name for job in left for name in job}
+        self.models = [name for name in self.models if name not in gone]
+        self.datasets = [name for name in self.datasets if name not in gone]
 
     def _adaptations(self) -> tuple[dict[str, dict], dict[str, str]]:
         """Return the jobs that train adapters, name -> parameters, and the adapted models, name -> job.
@@ -162,7 +184,7 @@ class Plan:
         known = sorted(path.stem for path in (self.project / "notebooks" / "chapters").glob("*.ipynb"))
         if strange := next((name for name in named if name not in known), None):
             raise InputError(f"The config names the chapter {strange!r}: {near(strange, known)}")
-        chapters = named or known
+        chapters = [name for name in named or known if name not in self.without]
         for name in chapters:
             own = self.declared(name)
             if notebooks.READ_FROM in str(own["parameters"]) or [*own["inputs"]] == ["results"]:
@@ -171,16 +193,18 @@ class Plan:
             written = [path for name in chapters for path in self._written(name).values()]
             self.made = {path for paths in self.tables.values() for path in paths}.union(written)
             lacking = {name: self._lacking(name) for name in chapters}
-            if named and any(lacking.values()):
+            if named and not self.without and any(lacking.values()):
                 raise InputError(next(filter(None, lacking.values())))
             kept = [name for name in lacking if not lacking[name]]
             if kept == chapters:
                 break
             chapters = kept
-        if TITLE_PAGE not in chapters:
+        if TITLE_PAGE not in chapters and TITLE_PAGE not in self.without:
             raise InputError(f"The book has no title page: add {TITLE_PAGE} to the config's chapters.")
         for name in chapters:
-            self.stages[self._chapter(name)] = [(one, "") for one in self.models] if name == MODEL_PAGE else ALONE
+            stage = self._chapter(name)
+            self.stages[stage] = [(model, "") for model in self.models] if name == MODEL_PAGE else ALONE
+            self.stages[stage] = [job for job in self.stages[stage] if self.page(stage, *job) not in self.without]
         return chapters
 
     def _chapter(self, name: str) -> Stage:
@@ -258,7 +282,7 @@ class Plan:
         """
         known, config = self.declared(stage.name), self.config
         declared = known["inputs"] | known["parameters"]
-        shared = {"seed": config.seed, "models": config.models, "datasets": config.datasets, "tiers": self.tiers()}
+        shared = {"seed": config.seed, "models": self.models, "datasets": self.datasets, "tiers": self.tiers()}
         shared |= {"translators": config.translators, "protocol_datasets": config.protocol_datasets}
         shared |= {"model_pages": MODEL_PAGE in self.chapters}
         shared |= {name: notebooks.placed(value, self.run) for name, value in known["inputs"].items()}
@@ -373,6 +397,11 @@ class Plan:
                 self.parameters(stage, *job(wildcards)), ensure_ascii=False, sort_keys=True
             ),
         )
+
+
+def run_name(run: str, limit: int | None) -> str:
+    """Return the name of a run's folder in results/, that of a trial run with its limit."""
+    return f"{run}-first-{limit}" if limit else run
 
 
 @cache

@@ -23,7 +23,7 @@ import nbformat
 
 from babelatlas.base import extras
 from babelatlas.base.errors import InputError, remedy
-from babelatlas.workflow.notebooks import check_parameters
+from babelatlas.workflow.notebooks import STOPPED, check_parameters
 
 # Where Snakemake's storage plugin for file systems keeps copies.
 COPIES = ".snakemake/storage/fs/"
@@ -228,6 +228,7 @@ def main(arguments: list[str] | None = None) -> int:
         return fail(f"{name}: {error}", log)
     except KeyboardInterrupt:
         print(f"  stopped  {name}", flush=True)
+        print(STOPPED, file=log or sys.stderr)
         return 130
     finally:
         if log:

@@ -61,7 +61,8 @@ def _in_turn(kind: str) -> Callable:
     def before(plan, one: str, dataset: str) -> list[str]:
         bridges = [name for name in plan.bridges if plan.evaluates(name, dataset)]
         earlier = bridges[: bridges.index(one)] if one in bridges else []
-        return [plan.at(f"{kind}/{{one}}_{{dataset}}", name, dataset) for name in earlier[-1:]]
+        tables_before = [plan.at(f"{kind}/{{one}}_{{dataset}}", name, dataset) for name in earlier]
+        return [path for path in tables_before if path not in plan.lost][-1:]
 
     return before
 

@@ -5,6 +5,7 @@ how often answers could not be read, their rows also have the columns `baseline`
 end of the 95 % interval of value - baseline) and `broken` (why a result does not count).
 """
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,8 @@ BM25 = "mteb/baseline-bm25s"
 NOT_PUBLIC = ["nuclear", "telecom", "esgreportshl"]  # sets that few evaluate; and the English half of another
 IMMICH_LANGUAGES = {"Bengali": "bn", "Chinese (Simplified)": "zh", "Cusco Quechua": "quz"}
 IMMICH_LANGUAGES |= {"Filipino": "tl", "Maori": "mi"}
+# mteb's tasks that search pages of documents: the benchmark, its set, and the version of the task.
+DOCUMENTS = re.compile(r"^(Vidore2|Vidore3|JinaVDR)(\w+?)(?:Retrieval)?(?:\.(v2))?$")
 
 
 def read_text(path: Path) -> pd.DataFrame:
@@ -58,8 +61,10 @@ def read_worldcuisines(path: Path, address: str) -> pd.DataFrame:
 def vizwiz_items(path: Path) -> pd.DataFrame:
     """Return each model's score on each question in each language, schema `vizwiz_items`.
 
-    `score`: min(1, people of ten who gave the answer / 3); `unanswerable`: the model answered with the translation of
-    that word; `constant`: what this answer scores, which is the same in all languages.
+    `score`: the authors' credit, the mean of min(1, matches / 3) over the ten sets of nine reference answers;
+    `score_3of10`: min(1, matches / 3) of all ten. Answers match after the authors' normalisation. `unanswerable`: the
+    normalised answer is the translation of that word, `exact`: it is so as the model wrote it. `constant` and
+    `constant_3of10`: what this answer scores, in each formula; it is the same in all languages.
     """
     known = released.checkpoints().query("harness == 'vizwiz'").set_index("checkpoint")["model"]
     items = _with_constant(path)
@@ -69,15 +74,18 @@ def vizwiz_items(path: Path) -> pd.DataFrame:
 
 
 def _with_constant(path: Path) -> pd.DataFrame:
-    items = pd.read_parquet(path)
-    constant = items[items["unanswerable"]].groupby("image")["score"].first()  # the same in all languages
-    return items.assign(constant=items["image"].map(constant))
+    named = {"score_released": "score", "unanswerable": "exact", "unanswerable_normalised": "unanswerable"}
+    items = pd.read_parquet(path).rename(columns=named)
+    said = items[items["unanswerable"]].groupby("image")
+    for score, constant in {"score": "constant", "score_3of10": "constant_3of10"}.items():
+        items[constant] = items["image"].map(said[score].first())  # the same in all languages
+    return items
 
 
 def read_vizwiz(path: Path, address: str) -> pd.DataFrame:
     """Return the accuracy on questions of blind people, and what always answering "unanswerable" has.
 
-    An answer scores min(1, people of ten who gave it / 3). Intervals, of the accuracy and of what it is above always
+    Both by the authors' formula (`score` of `vizwiz_items`). Intervals, of the accuracy and of what it is above always
     answering "unanswerable", resample the questions.
     """
     items, parts = _with_constant(path), []
@@ -140,25 +148,30 @@ def read_documents(path: Path, address: str) -> pd.DataFrame:
     A mean (data set "vidore2" or "vidore3") is over the public sets, where a model has all. In the second version
     ("v2") models may read a page's text next to its image. The baseline of ViDoRe 3 is BM25 on that text.
     """
-    table = read_text(path).query("model != 'experiments'")  # no model: trials of several
-    names = table["task"].str.extract(r"^(Vidore2|Vidore3|JinaVDR)(\w+?)(?:Retrieval)?(?:\.(v2))?$")
-    place = table["model"].str.replace("/", "__") + "/" + table["model_revision"] + "/" + table["task"] + ".json"
-    table = pd.DataFrame({
-        "checkpoint": table["model"], "bench": names[0].str.lower(), "set": names[1].str.lower(),
-        "variant": names[2].fillna(""), "lang": table["languages"],
-        "value": table["ndcg_at_10"].astype(float), "address": address + "/" + place,
-    })  # fmt: skip
+    table = document_sets(read_text(path).query("model != 'experiments'"), address)  # no model: trials of several
     public = table[table["bench"].str.startswith("vidore") & ~table["set"].isin(NOT_PUBLIC)]
     by = public.groupby(["checkpoint", "bench", "variant", "lang"], as_index=False)
     means = by.agg(value=("value", "mean"), sets=("set", "nunique"), address=("address", "first"))
     means = means[means["sets"] == means["bench"].map(public.groupby("bench")["set"].nunique())]
-    rows = pd.concat([means.assign(dataset=means["bench"]), table.assign(dataset=table["bench"] + "-" + table["set"])])
+    rows = pd.concat([means.assign(dataset=means["bench"]), table])
     text = rows[rows["checkpoint"] == BM25].set_index(["dataset", "lang"])["value"]
     baseline = text.reindex(pd.MultiIndex.from_frame(rows[["dataset", "lang"]])).to_numpy()
     baseline = np.where(rows["checkpoint"] == BM25, np.nan, baseline)
     named = np.where(np.isnan(baseline), "", "BM25 on the pages’ text")
     rows = rows.assign(baseline=baseline, baseline_name=named, metric="NDCG@10", decimals=5)
     return rows.drop(columns=["bench", "set", "sets"])
+
+
+def document_sets(table: pd.DataFrame, address: str) -> pd.DataFrame:
+    """Return NDCG@10 of each set of documents in a table of mteb's (texts): a row for each set and language."""
+    names = table["task"].str.extract(DOCUMENTS)
+    place = table["model"].str.replace("/", "__") + "/" + table["model_revision"] + "/" + table["task"] + ".json"
+    table = pd.DataFrame({
+        "checkpoint": table["model"], "bench": names[0].str.lower(), "set": names[1].str.lower(),
+        "variant": names[2].fillna(""), "lang": table["languages"],
+        "value": table["ndcg_at_10"].astype(float), "address": address + "/" + place,
+    })  # fmt: skip
+    return table.assign(dataset=table["bench"] + "-" + table["set"], metric="NDCG@10", decimals=5)
 
 
 def read_immich(path: Path, address: str) -> pd.DataFrame:

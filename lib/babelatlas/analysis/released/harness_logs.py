@@ -6,6 +6,7 @@ shares in `_acc.csv` or `_score.json`, judged questions in `.tsv`. No language i
 """
 
 import json
+import math
 import re
 from pathlib import Path
 
@@ -36,7 +37,24 @@ SEVERAL = {"MTVQA_TEST": "category", "CVQA_EN": "l2-category", "CVQA": "l2-categ
 FILE = rf"(.+?)_({'|'.join(SEVERAL)}|{ONE}|MMMB|MTL_MMBench_DEV)(?:_(?!.*vanilla)(.+?))?(_acc\.csv|_score\.json|\.tsv)"
 OTHER = "give its result as a table of scores, which has a column lang."
 BROKEN = (LookupError, TypeError, AttributeError, UnicodeError, json.JSONDecodeError, pd.errors.ParserError)
-DATASETS = {"mtvqa", "cvqa", "kaleidoscope", "gqa-ru", "xm3600", *SETS.values()}
+# What VLMEvalKit writes for an answer that is right or wrong.
+HITS = {"True": 1, "1": 1, "1.0": 1, "False": 0, "0": 0, "0.0": 0}
+# Harnesses whose JSON is known by its keys, and not read.
+OTHERS = {
+    "LightEval": {"config_general", "results"},
+    "Inspect": {"eval", "status"},
+    "OpenCompass": {"accuracy", "details"},
+}
+# Data sets of these logs that have no released results -> their languages.
+LANGUAGES = {"mtvqa": "ar de fr it ja ko ru th vi", "gqa-ru": "ru", "mmbench": "en ru zh"}
+LANGUAGES |= dict.fromkeys(["mmmb", "mtl-mmbench"], "ar en pt ru tr zh")
+LANGUAGES |= {"kaleidoscope": "ar bn de en es fa fr hi hr hu lt ne nl pt ru sr te uk"}
+LANGUAGES |= {
+    "cvqa": "am arz bg bn br en es ga hi id ig ja jv ko min mn mr ms no om pt ro ru rw si su sw ta te tl ur zh"
+}
+LANGUAGES = {name: frozenset(codes.split()) for name, codes in LANGUAGES.items()}
+# The metrics of captions, and the highest value that they can have.
+HIGHEST = {name: 10 if name == "CIDEr" else 1 for name, _ in CAPTIONS.values()}
 
 
 def read(path: Path, model: str = "") -> pd.DataFrame:
@@ -53,11 +71,20 @@ def read(path: Path, model: str = "") -> pd.DataFrame:
         said, rows = _vlmevalkit(path) if re.fullmatch(FILE, path.name) else readers[path.suffix](path)
     except (*BROKEN, pd.errors.EmptyDataError) as error:
         raise InputError(f"it is no log in the harness's present format ({error!r}): write it again.") from error
+    if not rows:
+        raise InputError(f"it has no metric that is known here: {OTHER}")
+    return pd.DataFrame(rows).assign(model=model_name(said, model), group="")
+
+
+def model_name(said: str, model: str) -> str:
+    """Return the name here of the model of a log: `model`, or the released one whose checkpoint the log names.
+
+    Raises InputError where the log names no checkpoint of a released model, and `model` is "".
+    """
     name = model or released.checkpoints().set_index("checkpoint")["model"].to_dict().get(said, said)
-    if not rows or not (model or name in released.models().index):
-        what = f"names the model {said!r}, which is not a released one: give its name with --model NAME."
-        raise InputError("it " + (what if rows else f"has no metric that is known here: {OTHER}"))
-    return pd.DataFrame(rows).assign(model=name, group="")
+    if not (model or name in released.models().index):
+        raise InputError(f"it names the model {said!r}, which is not a released one: give its name with --model NAME.")
+    return name
 
 
 def _task(name: str, several: bool) -> tuple:
@@ -72,13 +99,12 @@ def _task(name: str, several: bool) -> tuple:
 
 
 def _lmms_results(path: Path) -> tuple[str, list[dict]]:
-    log, rows = json.loads(path.read_text(encoding="utf-8")), []
-    if missing := sorted({"results", "configs", "versions", "n-shot", "n-samples", "model_name"} - set(log)):
-        raise InputError(f"it lacks {', '.join(missing)} of lmms-eval's results: evaluate with its present version.")
+    log, rows = _lmms_log(path), []
     for task, result in log["results"].items():
         values = {key: value for key, value in result.items() if isinstance(value, int | float)}
         if values and not log.get("group_subtasks", {}).get(task):  # not a group, which is a mean of tasks
             lang, dataset, metrics = _task(task, several=False)
+            _check_whole(log, task)
             n = 0 if dataset == "mmbench" else log["n-samples"][task]["effective"]  # its cases are groups of questions
             kept = [(values[f"{key},none"] / by, n, to) for key, (to, by) in metrics.items() if f"{key},none" in values]
             rows += [_row(dataset, lang, f"lmms-eval: {task}", *each) for each in kept]
@@ -88,11 +114,75 @@ def _lmms_results(path: Path) -> tuple[str, list[dict]]:
 def _lmms_samples(path: Path) -> tuple[str, list[dict]]:
     start, _, task = path.stem.partition("_samples_")
     _, dataset, keys = _task(task, several=True)
-    lines = [json.loads(line)[keys[0]] for line in path.read_text(encoding="utf-8").split("\n") if line]
-    parts = pd.DataFrame(lines).groupby(keys[1])[keys[2]]
-    log = path.with_name(f"{start}_results.json")  # of the same evaluation: samples do not say the model
-    model = json.loads(log.read_text(encoding="utf-8"))["model_name"] if log.is_file() else ""
-    return model, [_row(dataset, lang, f"lmms-eval: {task}", part.mean(), len(part)) for lang, part in parts]
+    results = path.with_name(f"{start}_results.json")  # samples say neither the model nor whether they are all
+    if not results.is_file():
+        what = f"there is no {results.name} next to it, which says the model and whether these are all questions"
+        raise InputError(f"{what}: put that of the same evaluation there.")
+    log = _lmms_log(results)
+    _check_whole(log, task)
+
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+    table = pd.DataFrame([line[keys[0]] for line in lines]).assign(doc_id=[line["doc_id"] for line in lines])
+    rows = _by_language(table, keys[1], keys[2], "doc_id")
+    counted = log["n-samples"].get(task, {}).get("effective", len(table))
+    if counted != len(table):
+        raise InputError(f"it has {len(table):,} questions, and {results.name} counts {counted:,}: give the whole log.")
+    return log["model_name"], [_row(dataset, lang, f"lmms-eval: {task}", share, n) for lang, share, n in rows]
+
+
+def _lmms_log(path: Path) -> dict:
+    """Return lmms-eval's results; InputError for those of an old version, and for JSON of another harness."""
+    log = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(log, dict) or "results" not in log or OTHERS["LightEval"] <= set(log):
+        raise InputError(f"it is {_other(log)}, expected lmms-eval's, mteb's or CLIP_benchmark's: {OTHER}")
+    if missing := sorted({"results", "configs", "versions", "n-shot", "n-samples", "model_name"} - set(log)):
+        raise InputError(f"it lacks {', '.join(missing)} of lmms-eval's results: evaluate with its present version.")
+    return log
+
+
+def _other(log: dict | list) -> str:
+    """Return what JSON that no harness read here wrote seems to be, in words."""
+    keys = set(log) if isinstance(log, dict) else set()
+    for harness, known in OTHERS.items():
+        if known <= keys:
+            return f"a result of {harness}"
+    if keys and all(isinstance(value, int | float) for value in log.values()):
+        return "a list of scores as VLMEvalKit's _score.json, under another name"
+    what = f"with the keys {', '.join(sorted(keys)[:6])}" if keys else "without keys"
+    return f"JSON {what}"
+
+
+def _check_whole(log: dict, task: str) -> None:
+    """Raise InputError where lmms-eval evaluated a task on part of its questions (--limit)."""
+    counts = log["n-samples"].get(task, {})
+    done, whole = counts.get("effective", 0), counts.get("original", 0)
+    if done < whole:
+        what = f"it has {done:,} of the {whole:,} questions of {task!r} (--limit), which is not the benchmark"
+        raise InputError(f"{what}: evaluate without --limit.")
+
+
+def _by_language(table: pd.DataFrame, column: str, score: str, question: str) -> list[tuple[str, float, int]]:
+    """Return language, share of correct answers and number of questions of a log with a row for each question.
+
+    `column` has the language, `score` how right an answer is (from 0 to 1), `question` its number. Raises InputError
+    where a row has no language, no such score, or a question that occurs before.
+    """
+    names = table[column].fillna("").astype(str).str.strip()
+    if (empty := names.isin(["", "NA", "None", "nan"])).any():
+        raise InputError(
+            f"{int(empty.sum()):,} of its {len(table):,} questions have no language in {column!r}: add it."
+        )
+    scores = pd.to_numeric(table[score], errors="coerce")
+    if (wrong := ~scores.between(0, 1)).any():
+        said = table.loc[wrong, score].iloc[0]
+        raise InputError(
+            f"{int(wrong.sum()):,} of its {score!r} are not from 0 to 1, the first {str(said)!r}: judge again."
+        )
+    if question in table and (twice := table.duplicated([column, question])).any():
+        first = table.loc[twice, question].iloc[0]
+        what = f"{int(twice.sum()):,} of its questions occur twice, the first {question} {first}"
+        raise InputError(f"{what}: give the log of one evaluation.")
+    return [(name, part.mean(), len(part)) for name, part in scores.groupby(names)]
 
 
 def _vlmevalkit(path: Path) -> tuple[str, list[dict]]:
@@ -101,11 +191,12 @@ def _vlmevalkit(path: Path) -> tuple[str, list[dict]]:
         scores = json.loads(path.read_text(encoding="utf-8"))
         parts = [(label, value / 100, 0) for label, value in scores.items() if label != "Overall"]
     else:
-        table = pd.read_csv(path, sep="\t" if end == ".tsv" else ",")
+        table = pd.read_csv(path, sep="\t" if end == ".tsv" else ",", keep_default_na=False, na_values={"hit": [""]})
         table = table.assign(DATASET=name) if re.fullmatch(ONE, name) else table
         if end == ".tsv":  # a judge's failure is no hit, as in the harness's own means
-            hits = table["hit"].astype(str).isin(["True", "1", "1.0"]).groupby(table[SEVERAL.get(name, "DATASET")])
-            parts = [(label, part.mean(), len(part)) for label, part in hits]
+            hits = table["hit"].astype(str).map(HITS).where(table["hit"].notna(), 0)
+            table = table.assign(hit=hits.where(hits.notna(), table["hit"]))
+            parts = _by_language(table, SEVERAL.get(name, "DATASET"), "hit", "index")
         elif name in SEVERAL:
             parts = [(label, value, 0) for label in table if label.startswith("('") for value in table[label]]
         else:
@@ -123,6 +214,8 @@ def _row(dataset: str, lang: str, variant: str, value: float, n: int, metric: st
     """Return a row of `scores`; with an interval where the value is a share of whole questions."""
     if lang not in CODES:
         raise InputError(f"it has results for a language {lang!r}: {near(lang, CODES)}")
+    if not isinstance(value, int | float) or not math.isfinite(value):
+        raise InputError(f"its {metric} in {lang} is {value!r}, not a number: evaluate again.")
     right, task = round(value * n), "question answering" if metric == "accuracy" else "captioning"
     exact = task == "question answering" and n and abs(value * n - right) < 1e-6 * n
     low, high = bootstrap.exact_interval(right, n) if exact else (float("nan"),) * 2

@@ -37,6 +37,9 @@ TASKS |= {"multi30k": "retrieval", "glami-1m": "retrieval", "mvl-sib": "matching
 # mteb's tasks of retrieval in both directions, by the beginning of their names.
 MTEB = {"XM3600": "xm3600", "WIT": "wit", "XFlickr30kCo": "xflickrco", "Flickr30k": "flickr30k", "MSCOCO": "mscoco"}
 MTEB |= {"Multi30k": "multi30k", "GLAMI1M": "glami-1m"}
+MTEB_TASKS = {f"{title}{way}Retrieval": name for title, name in MTEB.items() for way in ("T2I", "I2T")}
+MTEB_TASKS |= {"MVLSIBSent2Img": "mvl-sib", "Imagenet1kZeroShot": "imagenet-1k"}
+MTEB_TASKS |= {"STS17MultilingualVisualSTS": "sts17-visual", "STSBenchmarkMultilingualVisualSTS": "stsb-visual"}
 OPEN_CLIP_ENGLISH = {
     f"{title} {searched} retr. R@{k}": (dataset, direction, f"recall@{k}")
     for title, dataset in (("Flickr", "flickr30k"), ("MSCOCO", "mscoco"))
@@ -48,6 +51,7 @@ IMAGENETS |= {"ImageNet Sketch": "sketch", "ImageNet-A": "a"}
 OPEN_CLIP_ENGLISH |= {title: (f"imagenet-{name}", "", "accuracy@1") for title, name in IMAGENETS.items()}
 BASELINES = ["baseline", "baseline_name", "excess_low", "broken"]
 NEVER = 0.001  # how improbable so few correct answers must be for one who guesses
+NOT_READ = "its answers were not read as choices"
 SHARES = ("recall@", "accuracy", "open accuracy")  # metrics that are shares of cases, by the beginning of their names
 FULL = 6  # decimals that a mean in single precision tells
 
@@ -79,25 +83,22 @@ def read_open_clip(path: Path, address: str) -> pd.DataFrame:
 
 
 def read_mteb(path: Path, address: str) -> pd.DataFrame:
+    """Return the results of a table of mteb's (`mteb_rows`)."""
+    return mteb_rows(generative_results.read_text(path), address)
+
+
+def mteb_rows(table: pd.DataFrame, address: str) -> pd.DataFrame:
     """Return mteb's results with images: retrieval, ImageNet in English, and similarity of sentences as images.
 
-    Left out: the two tasks that are means over languages of another one. Some versions of mteb report no share of
-    queries with a hit among the first k (cv_recall, later hit_at): where each query has one answer, as from text to
-    image, the recall is that. A task whose data set was evaluated in a second revision has this in `variant`, and
-    MVL-SIB the script, where a language has several.
+    `table`: texts, a row for each task, model, split and subset. Left out: the two tasks that are means over languages
+    of another one. Some versions of mteb report no share of queries with a hit among the first k (cv_recall, later
+    hit_at): where each query has one answer, as from text to image, the recall is that. A task whose data set was
+    evaluated in a second revision has this in `variant`, and MVL-SIB the script, where a language has several.
     """
     metrics = {f"cv_recall_at_{k}": f"recall@{k}" for k in (1, 5, 10)} | {"ndcg_at_10": "NDCG@10"}
     metrics |= {"accuracy": "accuracy@1", "cosine_spearman": "spearman"}
     later = {f"cv_recall_at_{k}": f"recall_at_{k}" for k in (1, 5, 10)}
-    table = generative_results.read_text(path)
-    names = {f"{title}{way}Retrieval": name for title, name in MTEB.items() for way in ("T2I", "I2T")}
-    names |= {
-        "MVLSIBSent2Img": "mvl-sib",
-        "Imagenet1kZeroShot": "imagenet-1k",
-        "STS17MultilingualVisualSTS": "sts17-visual",
-    }
-    names |= {"STSBenchmarkMultilingualVisualSTS": "stsb-visual"}
-    table = table[table["task"].isin(names)].rename(columns={"model": "checkpoint"})
+    table = table[table["task"].isin(MTEB_TASKS)].rename(columns={"model": "checkpoint"})
     places = table["checkpoint"].str.replace("/", "__") + "/" + table["model_revision"] + "/" + table["task"] + ".json"
     for column, other in later.items():
         one = (table[column] == "") & table["task"].str.contains("T2I|Co|Multi30k")
@@ -108,7 +109,7 @@ def read_mteb(path: Path, address: str) -> pd.DataFrame:
     usual = table.groupby("task")["dataset_revision"].transform(lambda revisions: revisions.mode()[0])
     other = np.where(table["dataset_revision"] != usual, "data set " + table["dataset_revision"].str[:7], "")
     table = table.assign(
-        dataset=table["task"].map(names),
+        dataset=table["task"].map(MTEB_TASKS),
         direction=table["task"].str.extract("(T2I|I2T)")[0].str.lower().fillna(""),
         lang=[next((code for code in codes if code != "en"), "en").replace("default", "en") for codes in pair],
         variant=np.where(pair.str.len() > 1, table["subset"], np.where(table["split"] == "dev", "dev", "")) + other,
@@ -240,11 +241,7 @@ def build(folder: str | os.PathLike) -> pd.DataFrame:
         rows = [read(path, fact["address"]) for path in files]
         parts.append(pd.concat([part for part in rows if len(part)]).assign(harness=harness, source=source))
     table = pd.concat(parts, ignore_index=True)
-    table = table.fillna({"variant": "", "direction": "", "decimals": FULL})
-    variety = table["lang"].str.lower().map({code: f", {name}" for code, (_, name) in VARIETIES.items()}).fillna("")
-    table = table.assign(model=_canonical(table), variant=table["variant"] + variety)
-    table = table.assign(lang=table["lang"].map(_codes(table["lang"])), task=table["dataset"].map(_task))
-    table = with_baselines(with_intervals(table))
+    table = with_baselines(with_intervals(named(table.assign(model=_canonical(table)))))
     wrong = ~table["value"].between(np.where(table["metric"] == "spearman", -1, 0), 1) | table.duplicated(KEY)
     if wrong.any():
         row = ", ".join(f"{name} {value}" for name, value in table[wrong].iloc[0].items())
@@ -252,7 +249,18 @@ def build(folder: str | os.PathLike) -> pd.DataFrame:
     return tables.check(table[list(tables.SCHEMAS["released"][0])], "released")
 
 
-def _task(dataset: str) -> str:
+def named(table: pd.DataFrame) -> pd.DataFrame:
+    """Return rows of readers with the study's codes of languages, the task of their data sets, and no gaps in texts.
+
+    A variety of a language becomes part of `variant`. Raises InputError for a language that nobody knows.
+    """
+    table = table.fillna({"variant": "", "direction": "", "decimals": FULL})
+    variety = table["lang"].str.lower().map({code: f", {name}" for code, (_, name) in VARIETIES.items()}).fillna("")
+    codes = table["lang"].map(_codes(table["lang"]))
+    return table.assign(variant=table["variant"] + variety, lang=codes, task=table["dataset"].map(task))
+
+
+def task(dataset: str) -> str:
     """Return the task of a data set; what the lists do not name are questions with short answers."""
     kind = next((kind for start, kind in KINDS.items() if dataset.startswith(start)), "question answering")
     return TASKS.get(dataset, kind)
@@ -262,8 +270,7 @@ def with_baselines(table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows with baseline, baseline_name, excess_low and broken, where their reader did not say these.
 
     The baseline is guessing: k of as many choices as `sources.toml` states ("classes": 50 images each). A result is
-    broken where its checkpoint is (`checkpoints.csv`), and where it is below guessing (exact test, p < 0.001) on
-    questions that are not asked to mislead: then answers were not read as what they chose.
+    broken where its checkpoint is (`checkpoints.csv`), and where `_misread` says why.
     """
     chance = [_stated(row.harness, row.dataset).get("chance", np.nan) for row in table.itertuples()]
     choices = pd.Series(chance, index=table.index, dtype=object).mask(lambda said: said == "classes", table["n"] / 50)
@@ -278,14 +285,29 @@ def with_baselines(table: pd.DataFrame) -> pd.DataFrame:
     excess = table["excess_low"].fillna(table["ci_low"] - guessing)
     told = released.checkpoints().query("use == 'broken'").set_index(["harness", "checkpoint"])["note"]
     notes = told.reindex(pd.MultiIndex.from_frame(table[["harness", "checkpoint"]])).fillna("").to_numpy()
-    low = scipy_stats.binom.cdf(table["n_correct"], table["n"], guessing) < NEVER
-    misread = low & (table["metric"] == "accuracy") & ~table["dataset"].str.endswith("adversarial")
-    run = table[["harness", "checkpoint", "lang", "variant"]].agg("\0".join, axis=1)
-    run += table["dataset"].str.partition("-")[0]  # its other questions in this language as well
-    misread = (table["metric"] == "accuracy") & run.isin(run[misread])
-    broken = table["broken"].fillna("").mask(misread, "below guessing: its answers were not read as choices")
-    broken = broken.where(notes == "", notes)
+    broken = table["broken"].fillna("")
+    misread = _misread(table, guessing)
+    broken = broken.mask(misread != "", misread).where(notes == "", notes)
     return table.assign(baseline=baseline, baseline_name=name, excess_low=excess, broken=broken)
+
+
+def _misread(table: pd.DataFrame, guessing: pd.Series) -> pd.Series:
+    """Return why answers were not read as what they chose, "" where they may have been.
+
+    A task is judged alone: fewer correct choices than guessing gives (exact test, p < NEVER), on questions that are not
+    asked to mislead. A mean over tasks has a reason where one of them does, though it may be above guessing itself.
+    """
+    below = scipy_stats.binom.cdf(table["n_correct"], table["n"], guessing) < NEVER
+    judged = (table["metric"] == "accuracy") & ~table["dataset"].str.endswith("adversarial")
+    reasons = pd.Series(np.where(below & judged, f"below guessing: {NOT_READ}", ""), table.index)
+
+    prefix, dash, task = (table["dataset"].str.partition("-")[part] for part in range(3))
+    runs = table[["harness", "checkpoint", "lang", "variant", "metric"]].agg("\0".join, axis=1) + "\0" + prefix
+    for run, failed in task[below & judged & (dash != "")].groupby(runs):
+        is_mean = (runs == run) & (dash == "")
+        n_tasks = ((runs == run) & (dash != "")).sum()
+        reasons[is_mean] = f"below guessing in {len(failed)} of {n_tasks} tasks ({', '.join(failed)}): {NOT_READ}"
+    return reasons
 
 
 def _stated(harness: str, dataset: str) -> dict:

@@ -19,8 +19,6 @@ DATASETS |= {
 }
 DATASETS |= {"indian-reasoning": "MathVista, ScienceQA, MMMU", "jmmmu": "JMMMU", "mmmu": "MMMU", "cvqa-ja": "CVQA"}
 DATASETS |= {"vidore3": "ViDoRe 3", "vidore2": "ViDoRe 2", "jinavdr-wikimediacommonsdocuments": "JinaVDR, Commons"}
-# Licences that allow commercial use without a condition on who uses the weights and for what; others may allow it, too.
-COMMERCIAL = ("MIT", "Apache-2.0", "BSD-3-Clause", "Apache-2.0, MIT")
 COLUMNS = ["model", "value", "ci_low", "ci_high", "p_holm", "same"]
 
 
@@ -34,19 +32,21 @@ def title(harness: str, dataset: str, metric: str) -> str:
     return f"{DATASETS.get(dataset, dataset)}, {metric} ({named})"
 
 
-def board(harness: str, dataset: str, metric: str, variant: str | None = None) -> pd.DataFrame:
+def board(
+    harness: str, dataset: str, metric: str, variant: str | None = None, everywhere: bool = False
+) -> pd.DataFrame:
     """Return the released scores of one leaderboard: model, lang, value (fraction), n, n_correct, directions.
 
     A score is the mean of the directions that the harness has, text to image and image to text; its n is that of the
     direction with the fewer cases, because both ask about the same images, and n_correct is that many times the value.
-    Each model counts once (`released.one_run`), and of `variant` only rows are taken where it is given. Raises what
-    `released.read` raises, and InputError where a model has several values in a language: give a variant.
+    Each model counts once (`released.one_run`, with its `everywhere`), and of `variant` only rows are taken where it is
+    given. Raises what `released.read` raises, and InputError where a model has several values in a language: give a variant.
 
     >>> board("mteb", "xm3600", "recall@1").groupby("model").size().unique().tolist()
     [36]
     """
     where = {} if variant is None else {"variant": variant}
-    rows = released.one_run(released.read(harness=harness, dataset=dataset, metric=metric, **where))
+    rows = released.one_run(released.read(harness=harness, dataset=dataset, metric=metric, **where), everywhere)
     if rows.duplicated(["model", "lang", "direction"]).any():
         raise InputError(
             f"The leaderboard of {harness} on {dataset} has several {metric} of one model in one language: give one of "

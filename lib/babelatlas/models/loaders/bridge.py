@@ -20,6 +20,7 @@ from PIL import Image
 
 from babelatlas.base import checksums, paths, synsets
 from babelatlas.base.errors import InputError
+from babelatlas.base.pictures import plain
 from babelatlas.models import hub
 from babelatlas.models.checkpoint import Checkpoint, fetch_hint, first_line
 from babelatlas.models.encoder import Encoder, LoadedEncoder, Towers
@@ -156,7 +157,7 @@ class ImageTower(Encoder):
 
     def transform(self, image: Image.Image) -> np.ndarray:
         """Return the pixels (3, size, size) of a picture: its middle, after its shorter side is resized (bicubic)."""
-        size, image = self.size, image.convert("RGB")
+        size, image = self.size, plain(image)
         sides = [(size + MARGIN) * side // min(image.size) for side in image.size]
         left, top = (round((side - size) / 2) for side in sides)
         image = image.resize(sides, Image.Resampling.BICUBIC).crop((left, top, left + size, top + size))

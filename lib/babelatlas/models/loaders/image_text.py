@@ -13,7 +13,7 @@ import numpy as np
 
 from babelatlas.base import languages
 from babelatlas.base.errors import InputError
-from babelatlas.datasets import registry as datasets
+from babelatlas.base.pictures import open_image
 from babelatlas.models import hub
 from babelatlas.models.checkpoint import Checkpoint, first_line
 from babelatlas.models.encoder import find_device, find_precision
@@ -83,7 +83,7 @@ class ImageTextScorer:
         import torch
 
         paths = [image] if isinstance(image, str) else image
-        pictures = [datasets.open_image(path) for path in paths]
+        pictures = [open_image(path) for path in paths]
         try:
             question = question.format(source=source, language=languages.name(lang), lang=lang)
             with quiet():

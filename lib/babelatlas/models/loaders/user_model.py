@@ -16,7 +16,10 @@ user names it. Vectors of such a model are not kept on disk: no hash of the file
 import hashlib
 import os
 import sys
+import threading
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
@@ -26,12 +29,15 @@ from PIL import Image
 
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
+from babelatlas.base.pictures import plain
 from babelatlas.models.checkpoint import first_line
 from babelatlas.models.encoder import Encoder, find_device, pictures, short_of_memory
 from babelatlas.models.tokens import Tokenizer, Tokens
 
 FUNCTIONS = {"picture": ("image_forward_fn", "image_preprocess"), "text": ("text_forward_fn", "text_preprocess")}
 NEEDED = ("image_forward_fn", "text_forward_fn", "embedding_dim", "model")
+PATIENCE = 10  # seconds until it is said what is waited for
+SAME = 1e-6  # the largest difference between the coordinates of unit vectors that are the same
 # Two sizes and two scripts, to see before any long work that the functions take lists and give a row for each.
 SIZES, TEXTS = ((64, 48), (40, 60)), ("A photo of a cat.", "貓")
 
@@ -40,18 +46,38 @@ def load(path: str | os.PathLike, device: str = "auto", name: str = "") -> "User
     """Return the encoder of a user's own model: its file run, the model put on a device, both functions tried out.
 
     `path` is relative to the project's root, `device` as for `loading.load`; `name`: what the model is called, "" for
-    the name of the file.
+    the name of the file. What takes longer than `PATIENCE` is printed. Raises InputError for a file or function that
+    fails, and for vectors that are the same for different pictures or texts.
     """
     path = tables.locate(path)
-    module, digest = _run(path)
+    with _announced(f"the file {path} of your model to run"):
+        module, digest = _run(path)
     missing = [name for name in NEEDED if not hasattr(module, name)]
     if missing:
         raise InputError(f"The file {path} does not define {', '.join(missing)}: your model needs {', '.join(NEEDED)}.")
     encoder = UserEncoder(name or path.stem, path, module, digest, find_device(device))
-    shades = [np.arange(width * height * 3).reshape(height, width, 3) * 7 // 29 % 256 for width, height in SIZES]
-    encoder.encode_images([Image.fromarray(shade.astype(np.uint8)) for shade in shades])
-    encoder.encode_texts(list(TEXTS))
+    first, second = (np.arange(width * height * 3).reshape(height, width, 3) * 7 // 29 % 256 for width, height in SIZES)
+    shades = [Image.fromarray(shade.astype(np.uint8)) for shade in (first, 255 - second)]
+    for noun, inputs, encode in (("picture", shades, encoder.encode_images), ("text", TEXTS, encoder.encode_texts)):
+        what = f"the function {FUNCTIONS[noun][0]} of {path}"
+        with _announced(f"{what} to encode {len(inputs)} {noun}s"):
+            vectors = encode(list(inputs))
+        directions = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        if np.allclose(directions[0], directions[1], rtol=0, atol=SAME):
+            raise InputError(f"T{what[1:]} gives two different {noun}s the same vector: let it depend on the {noun}.")
     return encoder
+
+
+@contextmanager
+def _announced(what: str) -> Iterator[None]:
+    """Print what is waited for, where the block takes longer than `PATIENCE`."""
+    timer = threading.Timer(PATIENCE, print, [f"Waiting for {what} …"], {"file": sys.stderr, "flush": True})
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 class WholeEncoder(Encoder):
@@ -67,7 +93,7 @@ class WholeEncoder(Encoder):
     def transform(self, image: Image.Image) -> np.ndarray:
         """Return an array without axes that holds a picture, so that pictures of any sizes can be stacked."""
         held = np.empty((), dtype=object)
-        held[()] = image.convert("RGB")
+        held[()] = plain(image)
         return held
 
     def encode_images(self, images: list[Image.Image] | np.ndarray) -> np.ndarray:

@@ -18,9 +18,11 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from babelatlas.base import languages, tables
+from babelatlas.base import languages, own_tables, tables
 from babelatlas.base.errors import InputError
 from babelatlas.base.validation import Entry
+from babelatlas.lexicon import cleaning
+from babelatlas.lexicon.labels import ENGLISH
 from babelatlas.models.checkpoint import first_line
 from babelatlas.models.encoder import LoadedEncoder
 from babelatlas.models.training import adapters
@@ -51,13 +53,19 @@ class Recipe(Entry):
 def read_texts(path: str | os.PathLike, lang: str = "") -> pd.DataFrame:
     """Return a table of captions (CSV, TSV, Parquet or JSON, by its ending) with the columns text and english.
 
-    {lang} in the path stands for the language.
+    {lang} in the path stands for the language. Raises InputError for a file that cannot be read, and of CSV and TSV
+    what `own_tables.read` and `cleaning.tidy_column` raise.
     """
     file = tables.locate(os.fspath(path).replace("{lang}", lang))
-    readers = {".parquet": pd.read_parquet, ".json": partial(pd.read_json, dtype=False)}
-    text = partial(pd.read_csv, sep="\t" if file.suffix == ".tsv" else ",", dtype=str, keep_default_na=False)
+    reader = {".parquet": pd.read_parquet, ".json": partial(pd.read_json, dtype=False)}.get(file.suffix.lower())
+    if reader is None:
+        texts = own_tables.read(file, "captions", ["text", "english"])
+        for column, code in (("text", lang or ENGLISH), ("english", ENGLISH)):
+            texts = cleaning.tidy_column(texts.assign(lang=code), column, file)
+        texts.attrs.clear()  # of lines: rows may be drawn from the table
+        return texts[["text", "english"]]
     try:
-        return readers.get(file.suffix, text)(file)
+        return reader(file)
     except (OSError, ValueError) as error:  # of the disk, pandas and pyarrow
         reason = f"The captions {file} cannot be read ({first_line(error)})"
         raise InputError(f"{reason}: expected CSV, TSV, Parquet or JSON.") from error
@@ -73,10 +81,14 @@ def check_parallel(texts: pd.DataFrame, lang: str) -> pd.DataFrame:
         got = f"({len(texts)} rows, columns {', '.join(texts) or 'none'})"
         raise InputError(f"There are no captions in {name} to train on {got}: give a table with text and english.")
     texts = texts.reset_index(drop=True)
-    for column in ("text", "english"):
-        blank = texts.index[texts[column].fillna("").astype(str).str.strip() == ""]
+    for column, code in (("text", lang), ("english", ENGLISH)):
+        written = texts[column].fillna("").astype(str)
+        blank = texts.index[written.str.strip() == ""]
         if len(blank):
-            raise InputError(f"{len(blank)} captions in {name} have no {column}, the first in row {blank[0] + 1}.")
+            where = own_tables.place(texts, blank[0])
+            raise InputError(f"{len(blank)} captions in {name} have no {column}, the first in {where}.")
+        if wrong := languages.doubt(code, written)[0]:
+            raise InputError(f"Of the captions in {name} to train on, in the column {column}, {wrong}")
     if lang != "en" and (texts["text"] == texts["english"]).mean() > 0.5:
         raise InputError(f"More than half of the captions in {name} are their English originals: give translations.")
     return texts

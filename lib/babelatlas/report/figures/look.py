@@ -201,5 +201,16 @@ def band(axis: Axes, rows: pd.DataFrame, x: str, colour: str, **look) -> None:
 def percent_axis(axis: Axes, which: str = "y") -> Axes:
     """Label the ticks of an axis that holds fractions as percent; return the Axes."""
     for letter in which:
-        getattr(axis, f"{letter}axis").set_major_formatter(PercentFormatter(xmax=1, decimals=0))
+        getattr(axis, f"{letter}axis").set_major_formatter(PercentTicks(xmax=1, decimals=0))
     return axis
+
+
+class PercentTicks(PercentFormatter):
+    """Labels of ticks in percent, with as many decimals as their values need: no two read alike."""
+
+    def set_locs(self, locs) -> None:
+        """Take the places of the ticks, as fractions, and choose the decimals."""
+        super().set_locs(locs)
+        percent = 100 * np.asarray(locs, float)
+        enough = (number for number in range(3) if np.allclose(percent, percent.round(number), atol=1e-6))
+        self.decimals = next(enough, 3)

@@ -1,0 +1,245 @@
+"""Every number of a takeaway, computed again from the tables of its page, or from what ships, by other code.
+
+The tables of a page are the data behind its figures and tables, as the book offers them (`data/charts`). A takeaway of
+the book that has a number and no computation here fails, so that a new one brings its own.
+"""
+
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import built_pages
+from babelatlas.base.paths import DATA
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif("not config.getoption('--book')", reason="needs the tables of the demo: run with --book"),
+]
+# Numbers in a takeaway: not those of years, of models' names or of metrics such as recall@1.
+NUMBER = re.compile(r"(?<![\w@/.,–-])\d[\d.,]*(?<![.,])(?![\w/-])")
+NO_COUNT = re.compile(r"\b(?:19|20)\d\d\b|\S*[A-Za-z][-@]\w*\d\w*\S*|\b[A-Z]\w*-\d+\b")
+
+
+class Charts:
+    """The data of one page's figures and tables."""
+
+    def __init__(self, book: Path, page: str):
+        files = sorted((book / "data" / "charts").glob(f"{page}-*.csv"), key=lambda path: (len(path.stem), path.stem))
+        self.page, self.tables = page, [pd.read_csv(file) for file in files]
+
+    def having(self, *columns: str) -> pd.DataFrame:
+        """Return the first table with such columns."""
+        found = [table for table in self.tables if set(columns) <= set(table.columns)]
+        assert found, f"No table of {self.page} has the columns {columns}."
+        return found[0]
+
+
+def numbers(text: str) -> set[str]:
+    """Return the numbers of a takeaway, without its intervals.
+
+    >>> sorted(numbers("Since 2021 ViT-B-16 gained 3.0 points (1–4) of recall@1 in 7,208 languages."))
+    ['3.0', '7,208']
+    """
+    plain = re.sub(r"\(\d[^)]*–[^)]*\)", "", text)
+    return set(NUMBER.findall(NO_COUNT.sub("", plain)))
+
+
+def first(texts: pd.Series) -> pd.Series:
+    """Return the value before each interval, as of "6.5 (3.9–8.6)"."""
+    return texts.astype(str).str.replace("−", "-").str.extract(r"^\+?(-?[\d.,]+)")[0].astype(float)
+
+
+@cache
+def released(dataset: str) -> pd.DataFrame:
+    """Return what ships of others' results on a data set."""
+    table = pd.read_parquet(DATA / "released" / "released.parquet")
+    return table[(table["dataset"] == dataset) & (table["broken"].fillna("") == "")]
+
+
+def languages(charts: Charts) -> list[str]:
+    best = charts.having("data set", "best open model")
+    best = best[best["data set"].str.startswith("Crossmodal-3600")]
+    return [f"{best['best open model'].value_counts().iloc[0]}", f"{len(best)}"]
+
+
+def leaderboard(charts: Charts) -> list[str]:
+    return [f"{len(charts.having('mean recall@1 (%)', 'rank (interval)'))}"]
+
+
+def rich_and_poor(charts: Charts) -> list[str]:
+    rows = charts.having("model", "group", "series", "value")
+    wide = rows.pivot(index="model", columns=["series", "group"], values="value")
+    gaps = [100 * (wide[name]["high"] - wide[name]["low"]).mean() for name in rows["series"].unique()]
+    return [f"{gap:.0f}" for gap in gaps]
+
+
+def gap_over_time(charts: Charts) -> list[str]:
+    main = charts.having("gap", "first", "now").iloc[0]
+    return [f"{main['first']:.1f}", f"{main['now']:.1f}"]
+
+
+def filtering(charts: Charts) -> list[str]:
+    shares = charts.having("filters", "share of others' recall left (%)").query("filter == 'filters for English'")
+    left = first(shares["share of others' recall left (%)"]).mean()
+    return [f"{left:.0f}", f"{len(charts.having('no filter', 'LAION-2B'))}"]
+
+
+def model_size(charts: Charts) -> list[str]:
+    rows = charts.having("series", "title", "gflops", "panel", "value")
+    points = []
+    for _, panel in rows.groupby("panel"):
+        by_data = panel.assign(size=np.log10(panel["gflops"])).groupby("series")[["size", "value"]]
+        centred = panel[["value"]].assign(size=np.log10(panel["gflops"])) - by_data.transform("mean")
+        slope = (centred["size"] * centred["value"]).sum() / (centred["size"] ** 2).sum()
+        points.append(f"{100 * slope:.1f}")
+    return points
+
+
+def training_languages(charts: Charts) -> list[str]:
+    rows = charts.having("comparison", "difference (points)", "p")
+    rows = rows[rows["comparison"].str.startswith("minus ")]
+    # The rest have too few languages of one kind for a test.
+    rows = rows[rows["n"].str.split(", ").map(lambda sizes: min(map(int, sizes)) >= 5)]
+    significant = rows["p"].str.extract(r"([\d.]+)")[0].astype(float) < 0.05
+    better = first(rows["difference (points)"]) > 0
+    return [f"{(significant & better).sum()}", f"{rows['model'].nunique()}"]
+
+
+def task_agreement(charts: Charts) -> list[str]:
+    pairs = charts.having("zero-shot accuracy", "text-to-image recall@1").query("lang != 'en'")
+    values = pairs[["zero-shot accuracy", "text-to-image recall@1"]]
+    centred = values - values.groupby(pairs["lang"]).transform("mean")
+    return [f"{np.corrcoef(centred.to_numpy().T)[0, 1]:.2f}"]
+
+
+def reasoning(charts: Charts) -> list[str]:
+    models = charts.having("language", "title", "value").query("not title.str.contains('[Pp]eople')", engine="python")
+    people = charts.having("language", "accuracy of people (%)")
+    return [f"{100 * models['value'].max():.1f}", f"{first(people['accuracy of people (%)']).min():.1f}"]
+
+
+def translated_captions(charts: Charts) -> list[str]:
+    return [f"{charts.having('way', 'language', 'lowest translator')['language'].nunique() - 1}"]
+
+
+def captioning(charts: Charts) -> list[str]:
+    rows = charts.having("comparisons", "references", "same sign (%)")
+    rows = rows[rows["comparisons"].str.startswith("all")]
+    people = rows[rows["references"].str.startswith("people")].iloc[0]
+    translated = rows[rows["references"].str.startswith("translated")].iloc[0]
+    return [f"{first(pd.Series([row['same sign (%)']]))[0]:.1f}" for row in (people, translated)]
+
+
+def ambiguous_words(charts: Charts) -> list[str]:
+    rows = charts.having("panel", "model", "kind", "value").query("panel == 'maximum GIC'")
+    wide = rows.pivot(index="model", columns="kind", values="value").dropna()
+    return [f"{(wide['reported'] <= wide['choosing alone']).sum()}", f"{len(wide)}"]
+
+
+def models(charts: Charts) -> list[str]:
+    rows = charts.having("model", "languages", "listed")
+    many = rows[(rows["languages"] >= 40) & ~rows["name"].str.startswith("bridge-")]  # those are of this study
+    return [f"{len(many)}", "40", f"{(many['listed'] == '–').sum()}"]
+
+
+def generative_models(charts: Charts) -> list[str]:
+    gaps = charts.having("label", "model", "points").query("label == 'dishes'")
+    others = set(released("worldcuisines")["lang"]) - {"en"}
+    return [f"{gaps['points'].mean():.1f}", f"{len(others)}"]
+
+
+def baselines(charts: Charts) -> list[str]:
+    items = pd.read_parquet(DATA / "released" / "vizwiz_items.parquet", columns=["lang", "model", "image"])
+    cells = items[items["lang"] != "en"].groupby(["lang", "model"])["image"].nunique()
+    return [f"{(cells == 500).sum()}"]
+
+
+def documents(charts: Charts) -> list[str]:
+    rows = charts.having("kind", "models", "same (%)", "others (%)").set_index("kind")
+    rows = rows.loc[["many vectors", "one vector"]]
+    lost = ((rows["same (%)"] - rows["others (%)"]) * rows["models"]).sum() / rows["models"].sum()
+    return [f"{lost:.1f}"]
+
+
+def labels(charts: Charts) -> list[str]:
+    world = set(pd.read_csv(DATA / "glottolog.csv")["glottocode"])
+    labelled = set(charts.having("language", "glottocode", "nllb")["glottocode"].dropna())
+    labelled.add("stan1293")  # English, whose names are where labels come from
+    return [f"{len(world):,}", f"{len(labelled & world)}", "10"]
+
+
+def label_quality(charts: Charts) -> list[str]:
+    row = charts.having("labels", "judged, sure", "wrong (%)").iloc[0]
+    return [f"{first(pd.Series([row['wrong (%)']]))[0]:.1f}", f"{row['judged, sure']}"]
+
+
+def prompts(charts: Charts) -> list[str]:
+    swapped = charts.having("first model", "p, label alone", "p, templates")
+    p = [swapped[name].str.extract(r"([\d.]+)")[0].astype(float) for name in ("p, label alone", "p, templates")]
+    by_language = charts.having("models", "pairs that change places", "pairs that differ significantly and do")
+    every = by_language.query("`resource group` == 'all'")["pairs that differ significantly and do"]
+    n_pairs = by_language["pairs that change places"].str.extract(r"of (\d+)")[0].iloc[0]
+    return [f"{((p[0] < 0.05) & (p[1] < 0.05)).sum()}", n_pairs, *every.str.extract(r"^(\d+)")[0]]
+
+
+def intervals(charts: Charts) -> list[str]:
+    rows = charts.having("variance between families", "false positives (%)")
+    observed = rows[rows["variance between families"].isin(["14 %"])]
+    return [f"{value:.1f}" for value in first(observed["false positives (%)"])]
+
+
+def scorecard(charts: Charts) -> list[str]:
+    errata = pd.read_csv(DATA / "errata.csv").query("sort == 'inconsistency'")
+    return [f"{len(errata)}", f"{errata['conclusion'].str.startswith('In part').sum()}"]
+
+
+CLAIMS: dict[str, Callable[[Charts], list[str]]] = {
+    "10_languages": languages,
+    "11_leaderboard": leaderboard,
+    "13_rich_and_poor": rich_and_poor,
+    "14_gap_over_time": gap_over_time,
+    "16_filtering": filtering,
+    "17_model_size": model_size,
+    "18_training_languages": training_languages,
+    "19_task_agreement": task_agreement,
+    "22_reasoning": reasoning,
+    "23_translated_captions": translated_captions,
+    "24_captioning": captioning,
+    "25_ambiguous_words": ambiguous_words,
+    "26_models": models,
+    "27_generative_models": generative_models,
+    "28_baselines": baselines,
+    "29_documents": documents,
+    "30_labels": labels,
+    "31_label_quality": label_quality,
+    "32_prompts": prompts,
+    "33_intervals": intervals,
+    "34_scorecard": scorecard,
+}
+
+
+def takeaways(book: Path) -> dict[str, str]:
+    """Return the takeaway of each chapter, by the name of its page."""
+    found = {}
+    for page in built_pages.pages(book):
+        boxes = re.findall(r"\nTakeaway\s*\n+(.+)", page.prose)
+        if boxes and re.match(r"[1-5]\d_|index", page.path.stem):
+            found[page.path.stem] = boxes[0]
+    return found
+
+
+@pytest.mark.parametrize("page", CLAIMS)
+def test_the_numbers_of_a_takeaway_are_those_of_the_pages_tables(book, page):
+    said = numbers(takeaways(book)[page])
+    computed = CLAIMS[page](Charts(book, page))
+    assert said <= set(computed), (takeaways(book)[page], computed)
+
+
+def test_no_takeaway_with_a_number_is_without_its_computation(book):
+    said = {page for page, text in takeaways(book).items() if numbers(text) and not page.startswith("43_model_")}
+    assert said <= {*CLAIMS}
