@@ -123,3 +123,14 @@ def test_the_labels_of_pictures_are_those_of_the_run_that_evaluated_them(tmp_pat
     tables.write(rows, tmp_path / "zeroshot" / "a_imagenet-photos.parquet", "zeroshot")
     assert real_run.labels(tmp_path, "imagenet-photos-100")["label"].tolist() == ["one", "two", "three"]
     assert len(real_run.labels(tmp_path, "imagenet-photos")) == len(shipped)
+
+
+def test_a_model_without_outcomes_is_told_with_the_nearest():
+    rows = pd.DataFrame({"model": ["bridge-lite0", "bridge-lite2"]})
+    real_run.check_models(rows, "bridge-lite0", "bridge-lite2")
+    with pytest.raises(InputError, match=r"of 'bridge-lite3': did you mean bridge-lite[02]\?"):
+        real_run.check_models(rows, "bridge-lite0", "bridge-lite3")
+
+
+def test_a_run_without_vectors_has_no_predictions(tmp_path):
+    assert real_run.predictions(tmp_path).empty

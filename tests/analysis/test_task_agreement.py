@@ -94,3 +94,11 @@ def test_the_released_retrieval_sets_agree_more_than_classification_and_retrieva
     assert (near["models"], near["languages"], far["models"], far["languages"]) == (12, 8, 12, 34)
     assert near["value"] == pytest.approx(0.86, abs=0.01)
     assert far["value"] == pytest.approx(0.55, abs=0.01)
+
+
+def test_tasks_that_share_too_little_give_an_empty_table_and_are_listed(tasks):
+    named = {("mteb", "one"): tasks[0], ("mteb", "two"): tasks[1]}
+    found, left = task_agreement.all_pairs(named, FAMILY, fewest=20)
+    assert found.empty
+    assert {"harness", "first", "second", "within", "value", "families_low"} <= {*found}
+    assert left.to_numpy().tolist() == [["mteb", "one", "two", 7, 6]]

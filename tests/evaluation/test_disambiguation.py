@@ -295,3 +295,8 @@ def test_files_of_a_run_are_those_that_are_there(tmp_path):
     assert files["model"].tolist() == ["picto-en", "theirs"]
     assert files["translator"].tolist() == [False, True]
     assert files["tokens"].tolist() == ["", str(tokens)]
+
+
+def test_without_any_results_of_the_models_a_sentence_names_them(tmp_path):
+    with pytest.raises(InputError, match="of openai-b32 on pictogram-pairs: name models that it has"):
+        disambiguation.files(str(tmp_path), ["openai-b32"], [], ["pictogram-pairs", "pictograms"])

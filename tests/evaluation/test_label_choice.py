@@ -213,3 +213,15 @@ def test_a_change_is_the_mean_over_languages_with_an_exact_test_and_the_order_ke
     assert first["ci_low"] <= first["value"] <= first["ci_high"]
     assert (second["n"], second["value"]) == (1, pytest.approx(0.1))
     assert all(np.isnan(second[name]) for name in ("ci_low", "ci_high", "p", "p_holm", "tau"))
+
+
+@pytest.mark.parametrize("n_languages", [1, 2, 3])
+def test_few_languages_have_as_much_as_their_number_allows_and_stop_no_other_model(n_languages):
+    rows = [(model, "d", "s", lang, base) for model in "ab" for lang, base in zip("xyz", (0.1, 0.2, 0.4), strict=True)]
+    table = pd.DataFrame(rows, columns=["model", "dataset", "set", "lang", "base"])
+    table["other"] = 1 - table["base"] ** 2
+    few = table[(table["model"] == "b") | table["lang"].isin(list("xyz")[:n_languages])]
+    found = label_choice.changes(few, n_resamples=20, kin=dict(zip("xyz", "pqr", strict=True))).set_index("model")
+    assert found["n"].to_dict() == {"a": n_languages, "b": 3}
+    assert found.loc["a", ["ci_low", "p"]].notna().tolist() == [n_languages > 1] * 2
+    assert found["tau"].notna().to_dict() == {"a": n_languages > 2, "b": True}

@@ -145,3 +145,10 @@ def test_a_head_answers_each_variant_and_one_trained_on_translations_the_origina
     assert right["original"] < 0.5  # the signs of what the English head was taught
     assert heads["variant"].tolist() == ["original", "translate-train"]
     assert heads["pairs"].tolist() == [400, 400]
+
+
+def test_one_statement_alone_has_no_interval_and_stops_no_other_comparison():
+    first, second = (answers({"a": given}, variant) for variant, given in (("x", [1, 1]), ("y", [1, 0])))
+    found = reasoning.compare(pd.concat([first, second]), "variant", [("x", "y")]).iloc[0]
+    assert (found["value"], found["n"]) == (0.5, 2)
+    assert found[["ci_low", "ci_high", "p_statements"]].isna().all()

@@ -21,8 +21,11 @@ def outcomes(model: str = MODEL, results: str = "", least_classes: int = LEAST_C
     """Return a model's outcomes by class on DATASET, schema `zeroshot`, in languages that can tell how alike they are.
 
     These are languages with `least_classes` classes of several pictures; `results`: as `real_run.read` takes it.
+    Raises InputError, with the nearest name, for a model that has no outcomes there.
     """
-    table = real_run.read("zeroshot", results).query("dataset == @DATASET and model == @model")
+    table = real_run.read("zeroshot", results).query("dataset == @DATASET")
+    real_run.check_models(table, model)
+    table = table[table["model"] == model]
     several = (table["n_images"] > 1).groupby(table["lang"]).transform("sum")
     return table[several >= least_classes].reset_index(drop=True)
 

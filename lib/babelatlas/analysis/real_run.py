@@ -14,6 +14,7 @@ import pandas as pd
 from packaging.requirements import Requirement
 
 from babelatlas.base import tables
+from babelatlas.base.errors import InputError, near
 from babelatlas.datasets import registry as datasets
 from babelatlas.datasets import stamps, stored_vectors
 from babelatlas.evaluation import retrieval, zeroshot
@@ -79,6 +80,13 @@ def labels(results: str | os.PathLike, dataset: str) -> pd.DataFrame:
     """
     made = tables.locate(results) / f"labels/{datasets.get_dataset(dataset).labels}.parquet"
     return tables.read(made, "labels") if own(results) and made.is_file() else label_sets.shipped()
+
+
+def check_models(rows: pd.DataFrame, *models: str) -> None:
+    """Raise InputError, with the nearest name, for one of `models` that a table of outcomes has no row of."""
+    known = rows["model"].unique()
+    if strange := next((model for model in models if model not in known), None):
+        raise InputError(f"There are no outcomes on these pictures of {strange!r}: {near(strange, known)}")
 
 
 def _made(folder: Path, name: str) -> pd.DataFrame:

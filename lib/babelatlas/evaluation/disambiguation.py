@@ -298,9 +298,10 @@ def _intervals(each, metrics, known, n_resamples, seed) -> pd.DataFrame:
 def files(results: str, models: Iterable[str], translators: Iterable[str], names: Iterable[str]) -> pd.DataFrame:
     """Return where a run keeps its costs: model, translator (bool), dataset, path, tokens ("" where there are none).
 
-    `results`: the folder of the run; `names`: its data sets, of which those for other tasks are passed over.
+    `results`: the folder of the run; `names`: its data sets, of which those for other tasks are passed over. Raises
+    InputError where there is nothing of any of them.
     """
-    rows = []
+    rows, models, translators = [], list(models), list(translators)
     sets = [name for name in names if datasets.get_dataset(name).task == TASK]
     for model, translator in [*((name, False) for name in models), *((name, True) for name in translators)]:
         for dataset in sets:
@@ -308,4 +309,7 @@ def files(results: str, models: Iterable[str], translators: Iterable[str], names
             if tables.locate(path).is_file():
                 there = translator and tables.locate(tokens).is_file()
                 rows.append((model, translator, dataset, path, tokens if there else ""))
+    if not rows:
+        what = f"of {', '.join([*models, *translators]) or 'no model'} on {', '.join(sets) or 'no such data set'}"
+        raise InputError(f"There are no results of disambiguation in {results} {what}: name models that it has.")
     return pd.DataFrame(rows, columns=["model", "translator", "dataset", "path", "tokens"])
