@@ -230,6 +230,8 @@ def _text_facts() -> dict[str, dict]:
         "gap": {
             "points": ", ".join(f"{model} {value:.1f}" for model, value in gap.items()),
             "percent": f"{percent.min():.1f} to {percent.max():.1f}",
+            "n": len(gap),
+            "n_above": (gap > 10).sum(),
             "by_language": ", ".join(f"{lang.upper()} {each[lang]:.1f}" for lang in LANGUAGES),
             "mean": gap.mean(),
             "least": gap.min(),
