@@ -18,6 +18,11 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="session")
 def pictures():
-    """Noise of several modes and shapes."""
+    """Noise of several modes and shapes; not transparent, since the study lays that on white, and others on black."""
     noise = Image.fromarray(np.random.default_rng(0).integers(0, 255, (37, 50, 4), dtype=np.uint8))
-    return [noise.convert("RGB"), noise.convert("L").resize((90, 40)), noise.convert("P"), noise]
+    return [
+        noise.convert("RGB"),
+        noise.convert("L").resize((90, 40)),
+        noise.convert("RGB").convert("P"),
+        noise.convert("CMYK"),
+    ]

@@ -224,7 +224,8 @@ def depends(plan, stage: Stage, one: str, dataset: str) -> str:
     named = [plan.material(entry.name)["images"] for entry in known if not entry.custom]
     named = [path for some in named for path in ([some] if isinstance(some, str) else some)]
     named = [path for path in named if path and not path.startswith(plan.folder) and tables.locate(path).exists()]
-    sums = {path: plan.contents(path) for path in own if path} | {path: plan.fingerprint(path) for path in named}
+    own = [path for path in own if path and tables.locate(path).exists()]  # a dry run says which are not there
+    sums = {path: plan.contents(path) for path in own} | {path: plan.fingerprint(path) for path in named}
     listed = {entry.name: entry for entry in translators.TRANSLATORS} | plan.entries
     said = {"model": listed.get(model), "datasets": known, "languages": plan.config.custom_languages, "files": sums}
     return json.dumps(said, default=lambda entry: entry.model_dump(), sort_keys=True)

@@ -53,8 +53,8 @@ class Recipe(Entry):
 def read_texts(path: str | os.PathLike, lang: str = "") -> pd.DataFrame:
     """Return a table of captions (CSV, TSV, Parquet or JSON, by its ending) with the columns text and english.
 
-    {lang} in the path stands for the language. Raises InputError for a file that cannot be read, and of CSV and TSV
-    what `own_tables.read` and `cleaning.tidy_column` raise.
+    {lang} in the path stands for the language. Raises InputError for a file that cannot be read, for texts in a script
+    in which the language is not written, and of CSV and TSV what `own_tables.read` and `cleaning.tidy_column` raise.
     """
     file = tables.locate(os.fspath(path).replace("{lang}", lang))
     reader = {".parquet": pd.read_parquet, ".json": partial(pd.read_json, dtype=False)}.get(file.suffix.lower())
@@ -65,10 +65,15 @@ def read_texts(path: str | os.PathLike, lang: str = "") -> pd.DataFrame:
         texts.attrs.clear()  # of lines: rows may be drawn from the table
         return texts[["text", "english"]]
     try:
-        return reader(file)
+        texts = reader(file)
     except (OSError, ValueError) as error:  # of the disk, pandas and pyarrow
         reason = f"The captions {file} cannot be read ({first_line(error)})"
         raise InputError(f"{reason}: expected CSV, TSV, Parquet or JSON.") from error
+    for column, code in (("text", lang or ENGLISH), ("english", ENGLISH)):
+        written = texts[column].dropna().astype(str) if column in texts else []
+        if wrong := languages.doubt(code, written)[0]:
+            raise InputError(f"In {file.name}, in the column {column}, {wrong}")
+    return texts
 
 
 def check_parallel(texts: pd.DataFrame, lang: str) -> pd.DataFrame:
@@ -87,8 +92,6 @@ def check_parallel(texts: pd.DataFrame, lang: str) -> pd.DataFrame:
         if len(blank):
             where = own_tables.place(texts, blank[0])
             raise InputError(f"{len(blank)} captions in {name} have no {column}, the first in {where}.")
-        if wrong := languages.doubt(code, written)[0]:
-            raise InputError(f"Of the captions in {name} to train on, in the column {column}, {wrong}")
     if lang != "en" and (texts["text"] == texts["english"]).mean() > 0.5:
         raise InputError(f"More than half of the captions in {name} are their English originals: give translations.")
     return texts
