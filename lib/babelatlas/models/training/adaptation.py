@@ -86,7 +86,7 @@ def check_parallel(texts: pd.DataFrame, lang: str) -> pd.DataFrame:
         got = f"({len(texts)} rows, columns {', '.join(texts) or 'none'})"
         raise InputError(f"There are no captions in {name} to train on {got}: give a table with text and english.")
     texts = texts.reset_index(drop=True)
-    for column, code in (("text", lang), ("english", ENGLISH)):
+    for column in ("text", "english"):
         written = texts[column].fillna("").astype(str)
         blank = texts.index[written.str.strip() == ""]
         if len(blank):
