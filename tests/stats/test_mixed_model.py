@@ -269,7 +269,13 @@ def lists_of_recipes(random, seed=1, n_languages=40):
     model, lang = np.repeat(np.arange(6), n_languages), np.tile(np.arange(n_languages), 6)
     is_listed = (model < 4) & (rng.random(len(model)) < 0.5)
     gain = np.array([0, 0, 0.2, 0.2, 0, 0])[model] * is_listed
-    y = 0.3 + 0.1 * rng.normal(size=6)[model] + gain + 0.05 * rng.normal(size=n_languages)[lang] + 0.02 * rng.normal(size=len(model))
+    y = (
+        0.3
+        + 0.1 * rng.normal(size=6)[model]
+        + gain
+        + 0.05 * rng.normal(size=n_languages)[lang]
+        + 0.02 * rng.normal(size=len(model))
+    )
     level = np.where(model >= 4, "no list", np.where(is_listed, "listed", "other"))
     columns = {"model": model.astype(str), "lang": lang.astype(str), "accuracy": y, "n": 1000, "value": y}
     columns |= {"list": pd.Categorical(level, ["other", "listed", "no list"]), "is_listed": is_listed.astype(float)}

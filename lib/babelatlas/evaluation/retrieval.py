@@ -293,8 +293,8 @@ def scores(
     `table` has the schema `retrieval`. Columns: those of `tables.QUERY`, metric, value, ci_low, ci_high, n (queries). A
     value is a mean over queries, a fraction from 0 to 1, or for "median rank" the median of the expected places, from
     1, of the best right candidates. The interval, of this `level`, is a bootstrap over images: the captions of an image
-    are drawn together; a recall near 0 or 1 has that of `bootstrap.share_interval`. Queries without NDCG are left out of its
-    mean; where no query has it, or there is only one image, there is no value or no interval (NaN).
+    are drawn together; a recall near 0 or 1 has that of `bootstrap.share_interval`. Queries without NDCG are left out
+    of its mean; where no query has it, or there is only one image, there is no value or no interval (NaN).
     """
     key, weights, rows = list(tables.QUERY), {}, []
     owners, by_metric = pd.factorize(images(table), sort=True)[0], {metric: _each(table, metric) for metric in metrics}

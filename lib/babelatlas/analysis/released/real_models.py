@@ -42,7 +42,8 @@ def board(
     A score is the mean of the directions that the harness has, text to image and image to text; its n is that of the
     direction with the fewer cases, because both ask about the same images, and n_correct is that many times the value.
     Each model counts once (`released.one_run`, with its `everywhere`), and of `variant` only rows are taken where it is
-    given. Raises what `released.read` raises, and InputError where a model has several values in a language: give a variant.
+    given. Raises what `released.read` raises, and InputError where a model has several values in a language: give a
+    variant.
 
     >>> board("mteb", "xm3600", "recall@1").groupby("model").size().unique().tolist()
     [36]
