@@ -129,11 +129,11 @@ def strips(points: pd.DataFrame, means: pd.DataFrame, value: str, label: str, na
 
 
 def ranks(table: pd.DataFrame, label: str = "mean accuracy") -> np.ndarray:
-    """Draw a leaderboard: the models' ranks, which of them do not differ, and their means, with intervals.
+    """Draw a leaderboard: the models' ranks, between which of them nothing is decided, and their means, with intervals.
 
     `table`, the best first: model, value, ci_low, ci_high (fractions; NaN where there is no interval), rank, rank_low,
     rank_high, letters (as `tests.compact_letters` gives them). A column of joined dots is one letter:
-    its models do not differ significantly. Returns the Axes of the three.
+    the data do not decide which of its models is better. Returns the Axes of the three.
     """
     rows = table.reset_index(drop=True)
     # A letter is followed by a number where one alphabet is not enough.
@@ -168,7 +168,7 @@ def ranks(table: pd.DataFrame, label: str = "mean accuracy") -> np.ndarray:
     letter.set_xlim(-0.6, max(len(order), 2) - 0.4)
     letter.tick_params(labelsize=size)
     letter.grid(axis="x", visible=False)
-    letter.set_xlabel("no significant\ndifference", size=10)
+    letter.set_xlabel("not\ndecided", size=10)
     rank.set_yticks(range(len(rows)), rows["model"])
     rank.set_ylim(len(rows) - 0.5, -0.5)
     return with_data(axes, table)
