@@ -207,9 +207,10 @@ def test_the_list_of_languages_has_the_best_released_results_and_the_family_by_n
     _, *rows = cells(text)
     levels = [f"{100 * results.highest(dataset)['de']:.1f}" for dataset in results.LISTED]
     row = next(row for row in rows if row[0] == "German")
-    assert row[1:5] == ["usable", *levels, "–"]
-    assert row[6:] == ["Indo-European", "Deutsch", "Latin", "de"]
-    assert next(row for row in rows if row[0] == "Samoan")[2:5] == ["–", "–", "86.3"]  # 14 classes: not compared
+    share = f"{100 * support.verdicts().loc['de', 'share']:.1f}"
+    assert row[1:6] == ["usable", share, *levels, "–"]
+    assert row[7:] == ["Indo-European", "Deutsch", "Latin", "de"]
+    assert next(row for row in rows if row[0] == "Samoan")[2:6] == ["–", "–", "–", "86.3"]  # 14 classes: not compared
     assert [row[-1] for row in rows] == sorted(codes, key=languages.name)
 
 

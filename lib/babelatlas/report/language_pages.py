@@ -219,17 +219,24 @@ def _board_table(rows: pd.DataFrame) -> str:
 def _rank(lang: str) -> dict | None:
     """Return where a language stands among the others of the first data set that has it, and its relatives there.
 
-    On Babel-ImageNet languages with at least `support.FEW` classes are compared.
+    On Babel-ImageNet, where languages have different numbers of classes, they are compared by their share of the best
+    English result among as many classes (`support.verdicts`).
     """
-    for dataset, differ in (("xm3600", "captions"), ("babel-imagenet", f"labelled classes, at least {support.FEW},")):
-        levels = results.highest(dataset, support.FEW)
+    decided = support.verdicts().query("id == @support.LABELS and verdict != 'not decided'")
+    on_labels = (
+        "the share of the best English result that its best open model has on Babel-ImageNet, among as many classes"
+    )
+    for title, levels, differ in (
+        (f"its best open model on {results.LISTED['xm3600']}", results.highest("xm3600"), "captions"),
+        (on_labels, decided["share"], "classes"),
+    ):
         if lang in levels:
             families = languages.families(levels.index)
             kin = levels[[code for code in levels.index if families[code] == families[lang] and code != lang]]
             near = kin.loc[(kin - levels[lang]).abs().sort_values(kind="stable").index[:6]].sort_values(ascending=False)
             links = [f"[{escape(languages.name(code))}](language-{code}.md) {percent(x)}" for code, x in near.items()]
             return {
-                "title": results.LISTED[dataset],
+                "title": title,
                 "value": levels[lang],
                 "rank": int((levels > levels[lang]).sum()) + 1,
                 "n": len(levels),
@@ -348,6 +355,8 @@ def index_page(codes: Sequence[str]) -> str:
     table = pd.DataFrame({"language": links})
     found, facts = support.verdicts().reindex(codes), languages.facts().reindex(codes)
     table["is a model usable?"] = found["verdict"].fillna("not decided").to_numpy()
+    share = found["share"].where(found["verdict"] != "not decided")
+    table["of the best in English (%)"] = (100 * share).to_numpy()
     retrieval, accuracy = (100 * results.highest(dataset).reindex(codes) for dataset in results.LISTED)
     classes = results.classes_tested().reindex(codes)
     table["Crossmodal-3600 (%)"] = retrieval.to_numpy()
@@ -359,7 +368,9 @@ def index_page(codes: Sequence[str]) -> str:
     table = table.assign(script=about["script_name"].to_numpy(), code=codes)
     caption = (
         f"<b>Real models have results in {known} of {counted(len(codes), 'language')} from others, else from this "
-        "study.</b> Highest result of an open model, where one exceeds guessing; the best of several is partly luck."
+        "study.</b> Highest result of an open model, where one exceeds guessing; the best of several is partly luck. "
+        "Accuracies on different numbers of classes do not compare; shares of the best in English, beyond guessing and "
+        "among as many classes, do."
     )
     return (
         TEMPLATES.get_template("languages.md").render(
