@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from babelatlas.base.errors import InputError
 from babelatlas.workflow import config as configs
 from babelatlas.workflow import failures
 from babelatlas.workflow.failures import Failure
@@ -125,10 +126,48 @@ def test_without_a_home_page_a_sentence_takes_its_place(tmp_path):
     assert "The step that makes the home page failed" in pages[1].read_text(encoding="utf-8")
 
 
+def play(folder: Path, monkeypatch, *tries: tuple[str, str]) -> tuple[int, list[str]]:
+    """Run a study whose tries end so: page and text of the log of what fails, "" for a try that ends well.
+
+    Return the exit status, and what each try went on without.
+    """
+    monkeypatch.chdir(folder)
+    (folder / "results" / "x" / "logs").mkdir(parents=True)
+    (folder / "x.yml").write_text("run: x\nmodels: []\ndatasets: []\n", encoding="utf-8")
+    waiting, went_without = list(tries), []
+
+    def snakemake(words: list[str]) -> int:
+        went_without.append(os.environ.get(failures.WITHOUT, ""))
+        page, text = waiting.pop(0)
+        if page:
+            (folder / "results" / "x" / "logs" / f"{page}.txt").write_text(text, encoding="utf-8")
+        return int(bool(page))
+
+    monkeypatch.setattr(failures, "_snakemake", snakemake)
+    status = failures.run(["--configfile", "x.yml", "--cores", "2"])
+    assert failures.WITHOUT not in os.environ
+    return status, went_without
+
+
+def test_a_run_goes_on_until_there_is_a_book_and_its_status_stays_that_of_the_failure(tmp_path, monkeypatch):
+    tries = [("13_x", "failed: 13_x: No table.\n"), ("book", "failed: The book could not be rendered: x\n"), ("", "")]
+    assert play(tmp_path, monkeypatch, *tries) == (1, ["", "13_x", "13_x,book"])
+
+
+def test_a_run_that_fails_twice_in_the_same_step_ends(tmp_path, monkeypatch):
+    again = ("book", "failed: The book could not be rendered: x\n")
+    assert play(tmp_path, monkeypatch, again, again) == (1, ["", "book"])
+
+
+def test_a_run_without_a_failed_step_is_called_once(tmp_path, monkeypatch):
+    assert play(tmp_path, monkeypatch, ("", "")) == (0, [""])
+
+
 @pytest.mark.slow
 def test_a_run_in_which_steps_failed_ends_in_a_book_that_says_so_and_in_an_error(tmp_path):
     images = tmp_path / "images"
     images.mkdir()
+    (images / "notes.txt").write_text("No picture of the data set is here.", encoding="utf-8")
     changes = {
         "run": "failing",
         "models": ["msiglip-b16"],
@@ -156,3 +195,12 @@ def test_a_run_in_which_steps_failed_ends_in_a_book_that_says_so_and_in_an_error
     assert "2 steps of this run failed" in (book / "index.html").read_text(encoding="utf-8")
     assert (book / "23_translated_captions.html").is_file()
     assert not (book / "12_working_languages.html").exists()
+
+
+def test_an_empty_folder_of_images_is_told_in_a_sentence_before_anything_runs(tmp_path):
+    images = tmp_path / "images"
+    images.mkdir()
+    changes = {"models": ["msiglip-b16"], "datasets": ["xm3600"], "images": {"xm3600": str(images)}, "adaptations": {}}
+    plan = configs.check_config(configs.read(TINY) | changes | {"protocol_datasets": []}, ROOT)
+    with pytest.raises(InputError, match="images"):
+        configs.prepare(plan)

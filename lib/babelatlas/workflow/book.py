@@ -261,12 +261,14 @@ def main(arguments: list[str] | None = None) -> int:
     os.chdir(study)
     pages, run = [Path(name) for name in names], Path(log_path).parents[1]
     print(f"  running  the {f'page {given.only}' if given.only else f'book ({len(pages)} notebooks)'}", flush=True)
+    failed = failures.failed(run, given.failed)  # before the log of an earlier try is written over
     with opened(log_path) as log:
         try:
-            if failed := failures.failed(run, given.failed):
+            if failed:
                 pages = failures.with_warnings(pages, given.build / "failed", failed, given.go_on, f"{run}/logs")
             folder = stage(given.project, given.build, pages, given.only)
             render(folder, given.build, run, strict=not failed)
+            print("done: the book", file=log)
         except (InputError, RuntimeError) as error:
             return fail(str(error), log)
     hand_back(study, here, given.outputs)

@@ -21,7 +21,7 @@ from babelatlas.models import registry as models
 from babelatlas.models.training import adaptation
 from babelatlas.workflow import notebooks
 from babelatlas.workflow.plan import Plan
-from babelatlas.workflow.stages import CLASSES, PROMPTS
+from babelatlas.workflow.stages import CLASSES, PROMPTS, STAGES, depends
 
 # The keys whose values are files and folders; a data set of the user's own has the first as well.
 OF_DATASETS = ("images", "annotations", "classes", "label_table")
@@ -261,7 +261,13 @@ def _texts(value) -> Iterator[str]:
 
 
 def prepare(plan: Plan) -> None:
-    """Make the folders of a run and the list of its files (`tables.of_run`); InputError where it cannot be written."""
+    """Make the folders of a run and the list of its files (`tables.of_run`).
+
+    Raises InputError where it cannot be written, and for a folder of the user's that holds no file.
+    """
+    for stage in STAGES:
+        for job in plan.stages[stage]:
+            depends(plan, stage, *job)  # later Snakemake asks for it, and shows a traceback of what it raises
     for folder in ("", "logs", "notebooks"):
         check_writable(Path(plan.folder, folder))
     made = [os.path.relpath(path, plan.folder) for path in plan.all_files()]

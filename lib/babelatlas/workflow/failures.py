@@ -174,7 +174,7 @@ def run(words: list[str]) -> int:
     folder = _folder(config)
     known: list[Failure] = []
     try:
-        while newly_failed := failed(folder, _steps(folder), began):
+        while newly_failed := _new(failed(folder, _steps(folder), began), known):
             known += newly_failed
             print(f"  {counted(len(known), 'step')} failed: the book is made from the others.", file=sys.stderr)
             os.environ[WITHOUT] = ",".join(failure.page for failure in known)
@@ -205,8 +205,14 @@ def _folder(config: str) -> Path:
 
 
 def _steps(folder: Path) -> list[str]:
-    """Return the pages of a run's steps, which have its logs' names."""
-    return sorted(file.stem for file in (folder / "logs").glob("*.txt") if file.stem != "book")
+    """Return the pages of a run's steps, which have its logs' names; rendering the book is one, `book`."""
+    return sorted(file.stem for file in (folder / "logs").glob("*.txt"))
+
+
+def _new(failures: Sequence[Failure], known: Sequence[Failure]) -> list[Failure]:
+    """Return the failures of steps that are not among the known ones."""
+    pages = {failure.page for failure in known}
+    return [failure for failure in failures if failure.page not in pages]
 
 
 def _tell(failures: Sequence[Failure], go_on: str) -> None:
