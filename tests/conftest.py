@@ -55,7 +55,11 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(items):
-    """A test that needs the whole run is slow: `make test` leaves it out, `make test-all` has it."""
+    """A test that needs the whole run is slow: `make test` leaves it out, `make test-all` has it.
+
+    The longest tests come first, so that one of two processes does not wait for them in the end.
+    """
+    items.sort(key=lambda item: item.path.name != "test_rehearsal.py")
     for item in items:
         if {"small_run", "book"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
