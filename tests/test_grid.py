@@ -42,6 +42,7 @@ def test_killed_at_random_moments_it_ends_with_the_same_bytes_as_the_undisturbed
 def test_a_model_or_a_data_set_more_is_a_job_for_each_of_the_others_and_what_reads_them(small_run, tmp_path):
     tiny, images = configs.read(ROOT / "tests" / "tiny.yml"), tmp_path / "photographs"
     images.mkdir()
+    (images / "notes.txt").write_text("No image is needed for a plan.", encoding="utf-8")
     model = {"models": [*tiny["models"], "msiglip-b16"]}
     dataset = {"datasets": [*tiny["datasets"], "xm3600"], "images": {"xm3600": str(images)}}
     same = {"senses", "labels", "pictograms", "items", "train"}

@@ -362,4 +362,4 @@ def test_nothing_is_left_to_do_after_a_run_and_a_changed_parameter_reruns_only_w
 def test_every_page_of_the_contents_is_in_the_book_of_a_run(small_run):
     named = set(re.findall(r"file: (\S+)", (ROOT / "_toc.yml").read_text(encoding="utf-8")))
     made = {path.stem for path in (small_run / "_build" / "html").glob("*.html")}
-    assert named - made == set()
+    assert named - made == {"failed-steps"}  # which only the book of a run with such steps has

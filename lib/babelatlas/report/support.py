@@ -159,8 +159,7 @@ def verdict(lang: str) -> str:
         does = f"answers {percent(row['value'])} of the questions about dishes correctly"
     part = f"{100 * row['share']:.0f} % of the best result" if row["share"] <= 1 else "more than the best result"
     part = "the best result" if lang == "en" else part
-    among = f" among {row['classes']} classes" if row["id"] == LABELS else ""
-    return f"{row['verdict'].capitalize()}: {escape(row['name'])} {does}, {part} in English{among}."
+    return f"{row['verdict'].capitalize()}: {escape(row['name'])} {does}, {part} in English."
 
 
 def questions(lang: str) -> str:
