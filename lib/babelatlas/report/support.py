@@ -159,7 +159,8 @@ def verdict(lang: str) -> str:
         does = f"answers {percent(row['value'])} of the questions about dishes correctly"
     part = f"{100 * row['share']:.0f} % of the best result" if row["share"] <= 1 else "more than the best result"
     part = "the best result" if lang == "en" else part
-    return f"{row['verdict'].capitalize()}: {escape(row['name'])} {does}, {part} in English."
+    compared = f" ({part} in English)" if row["id"] in QUESTIONS else f", {part} in English"
+    return f"{row['verdict'].capitalize()}: {escape(row['name'])} {does}{compared}."
 
 
 def questions(lang: str) -> str:
