@@ -97,7 +97,7 @@ OWNERS = [
     (r"English from ([\d.]+ to [\d.]+) %", "16_filtering", r"English from ([\d.]+ to [\d.]+) %"),
     (r"other languages from ([\d.]+ to [\d.]+) %", "16_filtering", r"other languages from ([\d.]+ to [\d.]+) %"),
     (r"models are ([\d.]+) points less accurate", "13_rich_and_poor", r"the low group is ([\d.]+) points"),
-    (r"the gap seems to be ([\d.]+)\.", "13_rich_and_poor", r"with all classes ([\d.]+)"),
+    (r"the gap seems to be (\d+\.\d)", "13_rich_and_poor", r"with all classes (\d+\.\d)"),
     (r"results for (\d+) models", "how-to-read", r"(\d+)\n*models with a released result"),
     (r"models in (\d+) languages", "how-to-read", r"(\d+)\n*languages with a result that others released"),
     (r"classes in (\d+) languages", "30_labels", r"for at least 10 classes: (\d+),"),
