@@ -204,3 +204,14 @@ def test_an_empty_folder_of_images_is_told_in_a_sentence_before_anything_runs(tm
     plan = configs.check_config(configs.read(TINY) | changes | {"protocol_datasets": []}, ROOT)
     with pytest.raises(InputError, match="images"):
         configs.prepare(plan)
+
+
+def test_what_is_wrong_with_a_config_is_told_in_a_sentence_and_ends_the_run(tmp_path):
+    config = tmp_path / "wrong.yml"
+    config.write_text("run: x\nmodels: [msiglip-b61]\ndatasets: []\n", encoding="utf-8")
+    words = [sys.executable, "-m", "babelatlas", "locked", "snakemake", "--snakefile", ROOT / "Snakefile"]
+    words += ["--configfile", config, "--cores", "1", "--nolock"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "msiglip-b61" in done.stderr
+    assert "Traceback" not in done.stdout + done.stderr

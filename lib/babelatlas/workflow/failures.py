@@ -194,7 +194,10 @@ def _snakemake(words: list[str]) -> int:
     try:
         main(words)
     except SystemExit as done:
-        return int(done.code or 0)
+        if isinstance(done.code, str):  # a sentence of the Snakefile on what is wrong
+            print(done.code, file=sys.stderr)
+            return 1
+        return done.code or 0
     return 0
 
 
