@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from babelatlas.analysis import image_clusters, real_run, usability
+from babelatlas.analysis import image_clusters, leaderboard, real_run, usability
 from babelatlas.base import languages, synsets
 from babelatlas.lexicon import labels as label_sets
 from babelatlas.report import results
@@ -114,6 +114,17 @@ def judged(
     found["verdict"] = usability.states(found, line)
     columns = ["id", "title", "measure", "model", "name", "value", "reference", "share", "share_low", "share_high"]
     return found[[*columns, "classes", "models", "baseline", "verdict"]]
+
+
+def spoken(found: pd.DataFrame) -> pd.DataFrame:
+    """Return the spoken languages, as Glottolog has them, among those of `judged`, each once: by its best verdict.
+
+    Columns: lang, group (the verdict), and what `leaderboard.described` adds. Rows stand by verdict, the best first.
+    """
+    table = leaderboard.described(found["verdict"].rename("group").reset_index())
+    table = table[table["glottocode"].isin(languages.world()["glottocode"])]
+    table = table.sort_values("group", key=lambda names: names.map(usability.STATES.index), kind="stable")
+    return table.drop_duplicates("glottocode")
 
 
 def _references(found: pd.DataFrame, best_language: bool) -> pd.DataFrame:
