@@ -75,6 +75,14 @@ def snakemake(folder: Path, *arguments: str, config: Path = ROOT / "tests" / "ti
     return subprocess.run(words, cwd=ROOT, env=os.environ | variables, capture_output=True, text=True, check=False)
 
 
+def locked_run(folder: Path, config: Path) -> subprocess.CompletedProcess:
+    """Run a config in `folder` by the command that `make book` calls; return what it printed and its exit status."""
+    words = [sys.executable, "-m", "babelatlas", "locked", "snakemake", "--snakefile", ROOT / "Snakefile"]
+    words += ["--configfile", config, "--cores", "2", "--nolock", "--keep-going", "--quiet", "rules", "host", "reason"]
+    variables = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "XDG_CACHE_HOME": str(folder / "cache")}
+    return subprocess.run(words, cwd=folder, env=os.environ | variables, capture_output=True, text=True, check=False)
+
+
 @pytest.fixture(scope="session")
 def mirror() -> Path:
     """The folder with copies of public data; a test that needs it skips where it is absent."""

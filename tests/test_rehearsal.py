@@ -1,14 +1,11 @@
 """The runs of real models, rehearsed in small: each ends in a book, and no step of it fails."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import rehearsal
-from conftest import ROOT
+from conftest import ROOT, locked_run
 
 pytestmark = pytest.mark.slow
 
@@ -29,10 +26,7 @@ def test_a_rehearsal_ends_in_a_book_without_a_failed_step(name, folder, mirror, 
     config = rehearsal.prepare(ROOT / "config" / file, folder, mirror / "commute", only_one)
     study = folder / name
     study.mkdir()
-    words = [sys.executable, "-m", "babelatlas", "locked", "snakemake", "--snakefile", ROOT / "Snakefile"]
-    words += ["--configfile", config, "--cores", "2", "--nolock", "--keep-going", "--quiet", "rules", "host", "reason"]
-    variables = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "XDG_CACHE_HOME": str(study / "cache")}
-    done = subprocess.run(words, cwd=study, env=os.environ | variables, capture_output=True, text=True, check=False)
+    done = locked_run(study, config)
 
     assert done.returncode == 0, (done.stdout + done.stderr)[-6000:]
     assert (study / "_build" / "html" / "index.html").is_file()

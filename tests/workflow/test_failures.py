@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +11,7 @@ from babelatlas.base.errors import InputError
 from babelatlas.workflow import config as configs
 from babelatlas.workflow import failures
 from babelatlas.workflow.failures import Failure
-from conftest import ROOT
+from conftest import ROOT, locked_run
 
 TINY = ROOT / "tests" / "tiny.yml"
 FAILED = "77_subsets_picto-multi_pictograms"
@@ -180,10 +178,7 @@ def test_a_run_in_which_steps_failed_ends_in_a_book_that_says_so_and_in_an_error
     }
     config = tmp_path / "failing.yml"
     config.write_text(yaml.safe_dump(configs.read(TINY) | changes), encoding="utf-8")
-    words = [sys.executable, "-m", "babelatlas", "locked", "snakemake", "--snakefile", ROOT / "Snakefile"]
-    words += ["--configfile", config, "--cores", "2", "--nolock", "--keep-going", "--quiet", "rules", "host", "reason"]
-    variables = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    done = subprocess.run(words, cwd=tmp_path, env=os.environ | variables, capture_output=True, text=True, check=False)
+    done = locked_run(tmp_path, config)
 
     said = done.stdout + done.stderr
     assert done.returncode == 1, said
@@ -209,9 +204,7 @@ def test_an_empty_folder_of_images_is_told_in_a_sentence_before_anything_runs(tm
 def test_what_is_wrong_with_a_config_is_told_in_a_sentence_and_ends_the_run(tmp_path):
     config = tmp_path / "wrong.yml"
     config.write_text("run: x\nmodels: [msiglip-b61]\ndatasets: []\n", encoding="utf-8")
-    words = [sys.executable, "-m", "babelatlas", "locked", "snakemake", "--snakefile", ROOT / "Snakefile"]
-    words += ["--configfile", config, "--cores", "1", "--nolock"]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = locked_run(tmp_path, config)
     assert done.returncode == 1
     assert "msiglip-b61" in done.stderr
     assert "Traceback" not in done.stdout + done.stderr
