@@ -1,4 +1,4 @@
-# The study as a graph; `make book` runs it. Every rule runs one notebook, a stage of babelatlas.workflow.stages or a chapter;
+# The study as a graph; `make book` runs it. Every rule runs one notebook, a stage of atlas_study.workflow.stages or a chapter;
 # `Plan` knows their jobs, files and parameters.
 import os
 import re
@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from babelatlas.base.errors import InputError, near
-from babelatlas.workflow import book, config as configs, failures
+from atlas_study.workflow import book, config as configs, failures
 
 HERE = Path(os.path.relpath(workflow.basedir))
 PYTHON = sys.executable
@@ -77,7 +77,7 @@ for each in study.rules():
             given=each.parameters,
             depends=each.depends,
         shell:
-            "{PYTHON:q} -m babelatlas.workflow.run_notebook {params.notebook:q} {output.page:q}"
+            "{PYTHON:q} -m atlas_study.workflow.run_notebook {params.notebook:q} {output.page:q}"
             " --parameters {params.given:q} --title-suffix={params.title:q} --log {log:q} --gpu {resources.gpu}"
             " --outputs {output:q}"
 
@@ -99,7 +99,7 @@ rule book:
     resources:
         gpu=0,
     shell:
-        "{PYTHON:q} -m babelatlas.workflow.book {HERE:q} _build {input.pages:q} {input.folders:q} --log {log:q}"
+        "{PYTHON:q} -m atlas_study.workflow.book {HERE:q} _build {input.pages:q} {input.folders:q} --log {log:q}"
         " --failed {params.failed:q} --go-on {params.go_on:q} --outputs {output:q}"
 
 
@@ -117,5 +117,5 @@ rule page:
     resources:
         gpu=0,
     shell:
-        "{PYTHON:q} -m babelatlas.workflow.book {HERE:q} _build/page {input.pages:q} --only {wildcards.page:q} --log {log:q}"
+        "{PYTHON:q} -m atlas_study.workflow.book {HERE:q} _build/page {input.pages:q} --only {wildcards.page:q} --log {log:q}"
         " --outputs {output:q}"

@@ -414,7 +414,7 @@ def merge_killed(study: Study, jobs: dict, chance: random.Random) -> tuple[str, 
     shutil.copy(ROOT / "Snakefile", place)
     source = next((study.undisturbed / study.run / "zeroshot").glob("picto-en_*.parquet"))
     words = ["merge", str(source), "--origin", "Ana"]
-    code = f"import sys; from babelatlas.workflow.command_line import main; sys.exit(main({words!r}))"
+    code = f"import sys; from atlas_study.commands.main import main; sys.exit(main({words!r}))"
     made = []
     takes = 0.0
     for kill_after in (None, chance.uniform(0.2, 1)):

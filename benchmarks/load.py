@@ -30,14 +30,14 @@ import numpy as np
 import pandas as pd
 
 import timings
+from atlas_study.workflow import notebooks
+from atlas_study.workflow.config import Config
+from atlas_study.workflow.plan import TITLE_PAGE, Plan
 from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError
 from babelatlas.base.paths import DATA, beside
 from babelatlas.datasets import imagenet
 from babelatlas.models import registry
-from babelatlas.workflow import notebooks
-from babelatlas.workflow.config import Config
-from babelatlas.workflow.plan import TITLE_PAGE, Plan
 
 PROJECT = Path(__file__).resolve().parents[1]
 RUN = "load"
@@ -229,7 +229,7 @@ def run_chapter(folder: Path, made: Plan, chapter: str, limit: float = LIMIT) ->
     stage = next(stage for stage in made.stages if stage.name == chapter)
     job = made.stages[stage][0]
     page, log = made.at(f"notebooks/{made.page(stage, *job)}.ipynb"), made.at(f"logs/{made.page(stage, *job)}.txt")
-    command = [sys.executable, "-m", "babelatlas.workflow.run_notebook", os.path.abspath(made.notebook(chapter))]
+    command = [sys.executable, "-m", "atlas_study.workflow.run_notebook", os.path.abspath(made.notebook(chapter))]
     command += [page, "--parameters", json.dumps(made.parameters(stage, *job)), "--log", log]
     most = int(limit * 2**30)
     began = time.perf_counter()

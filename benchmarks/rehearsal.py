@@ -18,10 +18,10 @@ import yaml
 from PIL import Image
 
 import engine
+from atlas_study.workflow import config as configs
 from babelatlas.base import download, paths
 from babelatlas.datasets import commute, imagenet
 from babelatlas.lexicon import labels as label_sets
-from babelatlas.workflow import config as configs
 
 MODELS = {"random-a": 64, "random-b": 96}  # name -> width of the towers
 IMAGES_PER_CLASS = 2

@@ -10,7 +10,7 @@ import yaml
 
 import fault_runs
 import faults
-from babelatlas.workflow import config as configs
+from atlas_study.workflow import config as configs
 from conftest import ROOT, snakemake
 from test_project import pins
 from workflow.test_plan import jobs

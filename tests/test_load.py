@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 
 import load
-from babelatlas.analysis import error_overlap, outcomes
+from atlas_study.chapters import error_overlap
+from babelatlas.analysis import outcomes
 from babelatlas.base import tables
 from babelatlas.evaluation import disambiguation, retrieval
 from babelatlas.stats import bootstrap

@@ -7,7 +7,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from babelatlas.workflow import notebooks
+from atlas_study.workflow import notebooks
 from conftest import ROOT, tracked
 
 EXAMPLE = ROOT / "lib" / "babelatlas" / "data" / "new_chapter.ipynb"  # what `babelatlas new chapter` copies

@@ -17,9 +17,9 @@ from conftest import ROOT
 # Distribution -> what is imported of it, where the names differ.
 MODULES = {"open_clip_torch": "open_clip", "protobuf": "google.protobuf", "pyyaml": "yaml"}
 # Modules that are nothing without the extra `encoders`: they train or hold networks of torch.
-NETWORKS = {"babelatlas.models.towers"}
+NETWORKS = {"miniature.towers"}
 # Modules that run the study, of the extra `workflow`.
-RUNS = {f"babelatlas.workflow.{name}" for name in ("config", "run_notebook", "book", "single_page")}
+RUNS = {f"atlas_study.workflow.{name}" for name in ("config", "run_notebook", "book", "single_page")}
 
 BLOCK = """
 import importlib, json, pathlib, sys
@@ -85,7 +85,7 @@ def test_a_missing_module_is_told_with_the_extra_that_brings_it():
 
 @pytest.mark.parametrize("words", [["run", "any.ipynb"], ["locked", "snakemake"]])
 def test_a_command_of_the_study_says_after_a_base_install_what_it_needs(words, tmp_path):
-    code = BLOCK + "from babelatlas.workflow.command_line import main\nsys.exit(main(sys.argv[2:]))"
+    code = BLOCK + "from atlas_study.commands.main import main\nsys.exit(main(sys.argv[2:]))"
     call = [sys.executable, "-W", "ignore", "-c", code, json.dumps(sorted(extras())), *words]
     done = subprocess.run(call, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 1

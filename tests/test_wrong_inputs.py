@@ -12,8 +12,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from atlas_study.commands import main as command_line
 from babelatlas.base.errors import InputError
-from babelatlas.workflow import command_line
 from conftest import ROOT
 
 CASES = tomllib.loads((ROOT / "tests" / "wrong_inputs.toml").read_text(encoding="utf-8"))

@@ -13,21 +13,21 @@ __version__ = "0.1.0"
 
 def load(name: str, run="", names: bool = False):
     """Return a table as a DataFrame: one that ships or, with `run`, that run's; `names` adds names for readers."""
-    from babelatlas.report import catalogue
+    from babelatlas import catalogue
 
     return catalogue.load(name, run, names)
 
 
 def describe(name: str, run="") -> str:
     """Return what the columns of a table mean, with their types and units, as text."""
-    from babelatlas.report import catalogue
+    from babelatlas import catalogue
 
     return catalogue.describe(name, run)
 
 
 def tables(run=""):
     """Return the list of the tables that ship, or that a run has made: columns name and meaning."""
-    from babelatlas.report import catalogue
+    from babelatlas import catalogue
 
     return catalogue.tables(run)
 

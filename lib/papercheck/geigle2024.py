@@ -19,8 +19,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from babelatlas.analysis import coverage, training_languages
-from babelatlas.analysis.released import prompt_gains
+from babelatlas.analysis import coverage, prompt_gains, training_languages
 from babelatlas.base import languages, published, tables
 from babelatlas.base.paths import DATA
 from babelatlas.lexicon import prompts

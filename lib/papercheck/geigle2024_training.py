@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from babelatlas.analysis import coverage, training_languages
-from babelatlas.analysis.released.prompt_gains import gains as gains_of
+from babelatlas.analysis.prompt_gains import gains as gains_of
 from babelatlas.base import languages, published
 from babelatlas.lexicon import prompts
 from papercheck import definitions

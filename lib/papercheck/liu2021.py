@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from babelatlas.analysis import concepts, coverage
-from babelatlas.analysis.released.marvl import FIELDS, LANGUAGES, NUMBERS, counts
+from babelatlas.analysis.marvl import FIELDS, LANGUAGES, NUMBERS, counts
 from babelatlas.base import published, released
 from babelatlas.lexicon import labels
 from babelatlas.stats import bootstrap

@@ -7,7 +7,7 @@ import pandas as pd
 from scipy.stats import gaussian_kde
 
 from babelatlas.analysis import concepts
-from babelatlas.analysis.released.marvl import LANGUAGES
+from babelatlas.analysis.marvl import LANGUAGES
 from babelatlas.base import languages
 from babelatlas.stats.tests import denominator
 from papercheck import definitions, rounding

@@ -15,8 +15,8 @@ import pandas as pd
 from scipy import special
 
 from babelatlas.analysis import coverage
-from babelatlas.analysis.released.marvl import COUNTS as COUNTS
-from babelatlas.analysis.released.marvl import LANGUAGES, counts
+from babelatlas.analysis.marvl import COUNTS as COUNTS
+from babelatlas.analysis.marvl import LANGUAGES, counts
 from babelatlas.lexicon import wordnets
 
 SAMPLE = 250  # Section 4: how many sentences of NLVR2 the statistics of captions are of

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from babelatlas.analysis import image_clusters
+from babelatlas.analysis import all_results as results
+from babelatlas.analysis import image_clusters, support
 from babelatlas.base import released
-from babelatlas.report import results, support
 from babelatlas.stats import bootstrap
 
 

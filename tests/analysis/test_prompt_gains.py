@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from babelatlas.analysis.released import prompt_gains
+from babelatlas.analysis import prompt_gains
 from babelatlas.base import published
 
 

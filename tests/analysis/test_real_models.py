@@ -6,7 +6,7 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint, proportions_ztest
 
-from babelatlas.analysis.released import real_models
+from babelatlas.analysis import real_models
 from babelatlas.base import released
 
 

@@ -106,7 +106,7 @@ def test_the_vectors_that_ship_take_at_most_six_megabytes():
 
 
 def test_a_folder_without_such_a_run_ships_nothing(tmp_path):
-    from babelatlas.analysis import shipped
+    from atlas_build import shipped
 
     with pytest.raises(InputError, match="holds no run of real models"):
         shipped.rebuild("real-run", tmp_path)

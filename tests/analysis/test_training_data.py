@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from babelatlas.analysis.released import training_data
+from babelatlas.analysis import training_data
 from babelatlas.base import released
 
 FAST = {"n_resamples": 200}

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from babelatlas.analysis import usability
+from babelatlas.analysis import support, usability
 from babelatlas.base import published
-from babelatlas.report import support
 
 fraction = st.floats(0.05, 0.95)
 

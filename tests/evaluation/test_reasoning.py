@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from babelatlas.analysis.released import marvl
+from babelatlas.analysis import marvl
 from babelatlas.evaluation import reasoning
 
 

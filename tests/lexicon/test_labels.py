@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from atlas_study.commands import main as command_line
 from babelatlas.base import paths, tables
 from babelatlas.base.errors import InputError
 from babelatlas.lexicon import cleaning, labels, senses, wordnets
-from babelatlas.workflow import command_line
 
 DOG, CAT = "n02084071", "n02121620"
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from atlas_study.commands import main as command_line
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.lexicon import prompts
-from babelatlas.workflow import command_line
 
 
 def test_the_templates_of_clip_are_80_different_ones_and_come_without_open_clip_or_torch():

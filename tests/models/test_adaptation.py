@@ -5,12 +5,13 @@ import pandas as pd
 import pytest
 
 import tiny_openclip
+from atlas_study.commands import main as command_line
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.base.validation import validate
 from babelatlas.models import loading, registry
-from babelatlas.models.training import adaptation, adapters, miniature
-from babelatlas.workflow import command_line
+from babelatlas.models.training import adaptation, adapters
+from miniature import training as miniature
 
 ENGLISH = ["cat", "dog", "house", "tree", "boat", "fish", "lamp", "chair"]
 SWAHILI = ["paka", "mbwa", "nyumba", "mti", "mashua", "samaki", "taa", "kiti"]

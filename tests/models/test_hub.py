@@ -5,12 +5,12 @@ from hashlib import sha256
 
 import pytest
 
+from atlas_study.commands import main as command_line
 from babelatlas.base.errors import InputError
 from babelatlas.models import hub as checkpoints
 from babelatlas.models import registry as models
 from babelatlas.models import translators
 from babelatlas.models.registry import Source
-from babelatlas.workflow import command_line
 
 COMMIT, OTHER = "a" * 40, "b" * 40
 MAIN = Source(repository="tiny/main", revision=COMMIT, files=("*.json", "*.safetensors"))

@@ -12,10 +12,11 @@ import pandas as pd
 import pytest
 
 import babelatlas
+from atlas_study.pages import runnable
+from babelatlas import catalogue
 from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError
 from babelatlas.base.paths import DATA
-from babelatlas.report import catalogue, runnable
 
 
 def columns(name) -> list[str]:

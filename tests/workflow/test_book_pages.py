@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 import yaml
 
+from atlas_study.pages import page_form, runnable
+from atlas_study.workflow import book as books
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
-from babelatlas.report import page_form, runnable
-from babelatlas.workflow import book as books
 from conftest import ROOT, tracked
 
 # What a run may lack, as first parts of the names of pages.

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from babelatlas.workflow import command_line
+from atlas_study.commands import main as command_line
 from conftest import ROOT
 
 BABELATLAS = [sys.executable, "-m", "babelatlas"]
@@ -25,7 +25,7 @@ def commands(group: click.Group = command_line.app, words: tuple[str, ...] = ())
 
 def test_the_help_is_there_at_once_and_loads_no_library_of_the_study():
     code = (
-        "import sys; from babelatlas.workflow.command_line import main; assert main(['--help']) == 0; "
+        "import sys; from atlas_study.commands.main import main; assert main(['--help']) == 0; "
         "print({'pandas', 'numpy', 'torch', 'matplotlib'} & set(sys.modules), file=sys.stderr)"
     )
     taken = []
@@ -114,7 +114,7 @@ def test_what_ships_is_printed(capsys):
 
 def test_a_second_run_in_a_folder_is_refused_and_a_killed_one_leaves_no_lock(tmp_path):
     code = (
-        "import snakemake.cli, sys\nfrom babelatlas.workflow.command_line import main\n"
+        "import snakemake.cli, sys\nfrom atlas_study.commands.main import main\n"
         "snakemake.cli.main = lambda words: print('on', words, flush=True) or input()\n"
         "main(['locked', '--', 'snakemake', '--cores', '2'])"
     )

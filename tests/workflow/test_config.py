@@ -6,13 +6,13 @@ import re
 import pytest
 import yaml
 
+from atlas_study.workflow import config as configs
+from atlas_study.workflow import notebooks
 from babelatlas.base import published
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import protocol
 from babelatlas.lexicon import labels, senses
 from babelatlas.models import registry
-from babelatlas.workflow import config as configs
-from babelatlas.workflow import notebooks
 from conftest import ROOT, snakemake
 
 CONFIGS = [f"config/{name}.yml" for name in ("demo", "full", "paper")]

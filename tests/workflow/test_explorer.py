@@ -15,8 +15,8 @@ import pytest
 
 import browsing
 import vendor
+from babelatlas.analysis import all_results as results
 from babelatlas.base import released
-from babelatlas.report import results
 from conftest import ROOT
 
 NASTY = 'Beta "B", <script>window.hacked = 1</script>'

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from atlas_study.workflow import config as configs
+from atlas_study.workflow import failures
+from atlas_study.workflow.failures import Failure
 from babelatlas.base.errors import InputError
-from babelatlas.workflow import config as configs
-from babelatlas.workflow import failures
-from babelatlas.workflow.failures import Failure
 from conftest import ROOT, locked_run
 
 TINY = ROOT / "tests" / "tiny.yml"

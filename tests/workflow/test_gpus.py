@@ -5,12 +5,12 @@ import sys
 
 import pytest
 
-from babelatlas.workflow import run_notebook
+from atlas_study.workflow import run_notebook
 
 # A job: it takes a GPU, says which it has, and holds it until it is told to end.
 JOB = """
 import sys
-from babelatlas.workflow import run_notebook
+from atlas_study.workflow import run_notebook
 print(run_notebook.claim_gpu(0.05), flush=True)
 sys.stdin.read()
 """

@@ -4,8 +4,9 @@ import shutil
 
 import pytest
 
-from babelatlas.workflow import book as books
-from babelatlas.workflow import command_line, config
+from atlas_study.commands import main as command_line
+from atlas_study.workflow import book as books
+from atlas_study.workflow import config
 from conftest import ROOT, snakemake, tracked
 
 

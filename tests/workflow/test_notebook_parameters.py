@@ -8,12 +8,12 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-from babelatlas.analysis.released import real_models as released
+from atlas_study.workflow import notebooks
+from babelatlas.analysis import real_models as released
 from babelatlas.base import languages
 from babelatlas.base.errors import InputError
 from babelatlas.models import registry as models
 from babelatlas.models import translators
-from babelatlas.workflow import notebooks
 from conftest import ROOT, tracked
 
 NOTEBOOKS = ROOT / "notebooks"

@@ -10,12 +10,12 @@ import pytest
 import yaml
 from nbformat.v4 import new_code_cell, new_notebook
 
+from atlas_study.workflow import config as configs
+from atlas_study.workflow import notebooks
+from atlas_study.workflow.stages import STAGES, depends
 from babelatlas.base import languages
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import registry as datasets
-from babelatlas.workflow import config as configs
-from babelatlas.workflow import notebooks
-from babelatlas.workflow.stages import STAGES, depends
 from conftest import ROOT, snakemake, tracked
 
 QUIET = ("--dry-run", "--quiet", "rules", "host", "reason")
@@ -92,7 +92,7 @@ def test_bridges_take_turns_so_that_each_text_is_encoded_once_and_real_models_ru
 def test_where_the_packages_of_real_models_cannot_be_installed_the_run_leaves_them_out_and_says_so(
     config, monkeypatch, capsys
 ):
-    monkeypatch.setattr("babelatlas.workflow.plan.bridge.unable", lambda entry: f"No package for {entry.name}.")
+    monkeypatch.setattr("atlas_study.workflow.plan.bridge.unable", lambda entry: f"No package for {entry.name}.")
     plan = configs.check_config(config, ROOT)
     assert plan.stored == []
     assert "No package for bridge-lite2. This run leaves it out." in capsys.readouterr().err

@@ -7,8 +7,8 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from atlas_study.workflow import run_notebook
 from babelatlas.base.errors import InputError
-from babelatlas.workflow import run_notebook
 
 # The Jupyter packages warn of each other's coming changes.
 pytestmark = [

@@ -8,8 +8,9 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from atlas_study.commands import main as command_line
+from atlas_study.workflow import single_page
 from babelatlas.report import reading
-from babelatlas.workflow import command_line, single_page
 from conftest import ROOT
 
 CHAPTER = """

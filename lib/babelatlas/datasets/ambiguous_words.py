@@ -16,7 +16,6 @@ from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError
 from babelatlas.base.paths import DATA
 from babelatlas.base.synsets import class_list
-from babelatlas.datasets import pictograms
 from babelatlas.datasets import registry as datasets
 from babelatlas.lexicon import labels, senses, wordnets
 
@@ -191,21 +190,6 @@ def counts(compared: pd.DataFrame) -> pd.DataFrame:
         n_named=("apart", "size"), n_shared=("shared", "sum"), n_apart=("apart", "sum")
     )
     return sizes.sort_values(["n_apart", "n_named", "lang"], ascending=[False, False, True], ignore_index=True)
-
-
-def draw(folder: str | os.PathLike, wnids: Iterable[str], images_per_sense: int, seed: int, size: int) -> pd.DataFrame:
-    """Draw each sense `images_per_sense` times into `folder`; return their table `images`, paths absolute.
-
-    Files are called <wnid>/<number>.png, `size` pixels wide and high; number 0 is the sense's original image.
-    """
-    folder, rows = tables.locate(folder), []
-    for wnid in sorted(set(wnids)):
-        (folder / wnid).mkdir(parents=True, exist_ok=True)
-        for number in range(images_per_sense):
-            path = folder / wnid / f"{number:03d}.png"
-            pictograms.draw(wnid, "test", number, seed, size).save(path)
-            rows.append((str(path), wnid, number))
-    return pd.DataFrame(rows, columns=["path", "wnid", "number"])
 
 
 def photographs(dataset: str, images: str | os.PathLike, wnids: Iterable[str], missing: int = 0) -> pd.DataFrame:

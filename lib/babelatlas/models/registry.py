@@ -73,7 +73,7 @@ class Model(Entry):
     al. normalises each embedding, or only the mean over the prompts; `canonicalise` of texts; `context_length` in
     tokens; `needs_language`, whether each text begins with the code of its language. `remote_code`: whether the code is
     in the repository, and runs only where the user names it; `requires`: packages that this code was written for, as
-    pip names them. `gated`: whether the hub gives the files only to who accepts their terms.
+    pip names them. `registers`: a module that registers an image tower with timm when it is imported. `gated`: whether the hub gives the files only to who accepts their terms.
     """
 
     name: str
@@ -106,6 +106,7 @@ class Model(Entry):
     dimension: int = 0
     year: int = 0
     upstream_normalises: bool = True
+    registers: str = ""
 
     @property
     def embedded(self) -> bool:

@@ -12,6 +12,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from itertools import takewhile
 from pathlib import Path
 
@@ -109,8 +110,8 @@ def _read(checkpoint: Checkpoint) -> tuple:
     with quiet():
         import open_clip
 
-        if checkpoint.entry.embedded:
-            import babelatlas.models.towers  # noqa: F401 registers the image tower
+        if checkpoint.entry.registers:
+            import_module(checkpoint.entry.registers)
     configuration = _published(checkpoint) or checkpoint.read_json(CONFIGURATION)
     weights = checkpoint.find_file(*WEIGHTS)
     with quiet(), tempfile.TemporaryDirectory() as folder, checkpoint.blaming(checkpoint.folder / CONFIGURATION):
