@@ -1,8 +1,10 @@
-"""Results by language in the logs of lmms-eval and VLMEvalKit, two harnesses of generative models, as table `scores`.
+"""Results by language in the logs of lmms-eval and VLMEvalKit, two harnesses of
+generative models, as table `scores`.
 
-lmms-eval (EvolvingLMMs-Lab/lmms-eval) writes `*_results.json`, means of tasks, and with --log_samples a line for each
-question, from which languages are counted. VLMEvalKit (open-compass/VLMEvalKit) names files MODEL_DATASET and a judge:
-shares in `_acc.csv` or `_score.json`, judged questions in `.tsv`. No language is guessed: `CODES` has them.
+lmms-eval (EvolvingLMMs-Lab/lmms-eval) writes `*_results.json`, means of tasks, and with
+--log_samples a line for each question, from which languages are counted. VLMEvalKit
+(open-compass/VLMEvalKit) names files MODEL_DATASET and a judge: shares in `_acc.csv` or
+`_score.json`, judged questions in `.tsv`. No language is guessed: `CODES` has them.
 """
 
 import json
@@ -16,27 +18,50 @@ from babelatlas.base import released
 from babelatlas.base.errors import InputError, near
 from babelatlas.stats import bootstrap
 
-# What the harnesses call a language, and its code. KR and CN are countries: as a language, "kr" is Kanuri.
+# What the harnesses call a language, and its code. KR and CN are countries: as a
+# language, "kr" is Kanuri.
 CODES = """AR ar DE de FR fr IT it JA ja KR ko RU ru TH th VI vi EN en CN zh cn zh Amharic am Bengali bn Breton br
 Bulgarian bg Chinese zh Egyptian_Arabic arz Filipino tl Hindi hi Igbo ig Indonesian id Irish ga Japanese ja Javanese jv
 Kinyarwanda rw Korean ko Malay ms Marathi mr Minangkabau min Mongolian mn Norwegian no Oromo om Portuguese pt Romanian
 ro Russian ru Sinhala si Spanish es Sundanese su Swahili sw Tamil ta Telugu te Urdu ur"""
 CODES = dict(re.findall(r"(\w+)\s(\w+)", CODES))
-CODES |= {code: code for code in re.findall(r"\w+", "ar bn de en es fa fr hi hr hu ja lt ne nl pt ru sr te th tr uk")}
-# Tasks of lmms-eval, first their language -> data set, and metrics' names here and divisors, or keys in a sample.
-CAPTIONS = {f"xm_{name}": (name, 1) for name in ("Bleu_1", "Bleu_2", "Bleu_3", "Bleu_4", "METEOR", "ROUGE_L", "CIDEr")}
+CODES |= {
+    code: code
+    for code in re.findall(
+        r"\w+", "ar bn de en es fa fr hi hr hu ja lt ne nl pt ru sr te th tr uk"
+    )
+}
+# Tasks of lmms-eval, first their language -> data set, and metrics' names here and
+# divisors, or keys in a sample.
+CAPTIONS = {
+    f"xm_{name}": (name, 1)
+    for name in ("Bleu_1", "Bleu_2", "Bleu_3", "Bleu_4", "METEOR", "ROUGE_L", "CIDEr")
+}
 TASKS = {"xm3600_(ar|en|hu|ja|th)(_nl|_descriptive)?": ("xm3600", CAPTIONS)}
 TASKS |= {"mmbench_(en|cn|ru)_dev": ("mmbench", {"gpt_eval_score": ("accuracy", 100)})}
 TASKS |= {"gqa-(ru)": ("gqa-ru", {"exact_match": ("accuracy", 1)})}
 TASKS |= {"mtvqa()": ("mtvqa", ("mtvqa_score", "category", "score"))}
-TASKS |= {r"kaleidoscope()(_\w+)?": ("kaleidoscope", ("kaleidoscope_acc", "language_code", "correct"))}
-# VLMEvalKit's sets in one language; MMBench_dev is Parrot's. Files "vanilla" have a question several times (`FILE`).
+TASKS |= {
+    r"kaleidoscope()(_\w+)?": (
+        "kaleidoscope",
+        ("kaleidoscope_acc", "language_code", "correct"),
+    )
+}
+# VLMEvalKit's sets in one language; MMBench_dev is Parrot's. Files "vanilla" have a
+# question several times (`FILE`).
 SETS = {"MMMB": "mmmb", "MMBench_dev": "mtl-mmbench", "MMBench_DEV": "mmbench"}
 ONE = r"(MMMB|MMBench_dev|MMBench_DEV)_(ar|cn|en|pt|ru|tr|EN|CN)(?:_V11)?"
 SEVERAL = {"MTVQA_TEST": "category", "CVQA_EN": "l2-category", "CVQA": "l2-category"}
 FILE = rf"(.+?)_({'|'.join(SEVERAL)}|{ONE}|MMMB|MTL_MMBench_DEV)(?:_(?!.*vanilla)(.+?))?(_acc\.csv|_score\.json|\.tsv)"
 OTHER = "give its result as a table of scores, which has a column lang."
-BROKEN = (LookupError, TypeError, AttributeError, UnicodeError, json.JSONDecodeError, pd.errors.ParserError)
+BROKEN = (
+    LookupError,
+    TypeError,
+    AttributeError,
+    UnicodeError,
+    json.JSONDecodeError,
+    pd.errors.ParserError,
+)
 # What VLMEvalKit writes for an answer that is right or wrong.
 HITS = {"True": 1, "1": 1, "1.0": 1, "False": 0, "0": 0, "0.0": 0}
 # Harnesses whose JSON is known by its keys, and not read.
@@ -46,11 +71,18 @@ OTHERS = {
     "OpenCompass": {"accuracy", "details"},
 }
 # Data sets of these logs that have no released results -> their languages.
-LANGUAGES = {"mtvqa": "ar de fr it ja ko ru th vi", "gqa-ru": "ru", "mmbench": "en ru zh"}
+LANGUAGES = {
+    "mtvqa": "ar de fr it ja ko ru th vi",
+    "gqa-ru": "ru",
+    "mmbench": "en ru zh",
+}
 LANGUAGES |= dict.fromkeys(["mmmb", "mtl-mmbench"], "ar en pt ru tr zh")
 LANGUAGES |= {"kaleidoscope": "ar bn de en es fa fr hi hr hu lt ne nl pt ru sr te uk"}
 LANGUAGES |= {
-    "cvqa": "am arz bg bn br en es ga hi id ig ja jv ko min mn mr ms no om pt ro ru rw si su sw ta te tl ur zh"
+    "cvqa": (
+        "am arz bg bn br en es ga hi id ig ja jv ko min mn mr ms no om pt ro ru rw si"
+        " su sw ta te tl ur zh"
+    )
 }
 LANGUAGES = {name: frozenset(codes.split()) for name, codes in LANGUAGES.items()}
 # The metrics of captions, and the highest value that they can have.
@@ -58,55 +90,97 @@ HIGHEST = {name: 10 if name == "CIDEr" else 1 for name, _ in CAPTIONS.values()}
 
 
 def read(path: Path, model: str = "") -> pd.DataFrame:
-    """Return a log's results by language, schema `scores`; `model`: its name here, "" for the released one it names.
+    """Return a log's results by language, schema `scores`; `model`: its name here, ""
+    for the released one it names.
 
-    `variant` is the harness, its task, judge and country; `n` 0 where the file does not say it. Accuracies of n
-    questions have exact intervals. Raises InputError for another format, no language, or an unknown model.
+    `variant` is the harness, its task, judge and country; `n` 0 where the file does not
+    say it. Accuracies of n questions have exact intervals. Raises InputError for
+    another format, no language, or an unknown model.
     """
     readers = {".json": _lmms_results, ".jsonl": _lmms_samples}
     if not re.fullmatch(FILE, path.name) and path.suffix not in readers:
-        logs = "lmms-eval's .json or .jsonl, or VLMEvalKit's MODEL_DATASET…_acc.csv, _score.json or judged .tsv"
-        raise InputError(f"it is neither a table nor a log, expected {logs}: give one, under its own name.")
+        logs = (
+            "lmms-eval's .json or .jsonl, or VLMEvalKit's MODEL_DATASET…_acc.csv,"
+            " _score.json or judged .tsv"
+        )
+        raise InputError(
+            f"it is neither a table nor a log, expected {logs}: give one, under its own"
+            " name."
+        )
     try:
-        said, rows = _vlmevalkit(path) if re.fullmatch(FILE, path.name) else readers[path.suffix](path)
+        said, rows = (
+            _vlmevalkit(path)
+            if re.fullmatch(FILE, path.name)
+            else readers[path.suffix](path)
+        )
     except (*BROKEN, pd.errors.EmptyDataError) as error:
-        raise InputError(f"it is no log in the harness's present format ({error!r}): write it again.") from error
+        raise InputError(
+            f"it is no log in the harness's present format ({error!r}): write it again."
+        ) from error
     if not rows:
         raise InputError(f"it has no metric that is known here: {OTHER}")
     return pd.DataFrame(rows).assign(model=model_name(said, model), group="")
 
 
 def model_name(said: str, model: str) -> str:
-    """Return the name here of the model of a log: `model`, or the released one whose checkpoint the log names.
+    """Return the name here of the model of a log: `model`, or the released one whose
+    checkpoint the log names.
 
-    Raises InputError where the log names no checkpoint of a released model, and `model` is "".
+    Raises InputError where the log names no checkpoint of a released model, and `model`
+    is "".
     """
-    name = model or released.checkpoints().set_index("checkpoint")["model"].to_dict().get(said, said)
+    name = model or released.checkpoints().set_index("checkpoint")[
+        "model"
+    ].to_dict().get(said, said)
     if not (model or name in released.models().index):
-        raise InputError(f"it names the model {said!r}, which is not a released one: give its name with --model NAME.")
+        raise InputError(
+            f"it names the model {said!r}, which is not a released one: give its name"
+            " with --model NAME."
+        )
     return name
 
 
 def _task(name: str, several: bool) -> tuple:
-    """Return the language of a task of lmms-eval, "" where it must be one of `several`, and its entry in TASKS."""
+    """Return the language of a task of lmms-eval, "" where it must be one of `several`,
+    and its entry in TASKS.
+    """
     match = next(filter(None, (re.fullmatch(pattern, name) for pattern in TASKS)), None)
     if not match:
-        raise InputError(f"the task {name!r} names no language that is known here: {OTHER}")
+        raise InputError(
+            f"the task {name!r} names no language that is known here: {OTHER}"
+        )
     if bool(match[1]) == several:
-        file = "*_results.json" if several else f"*_samples_{name}.jsonl (--log_samples)"
-        raise InputError(f"the task {name!r} is in {'one language' if several else 'several languages'}: give {file}.")
+        file = (
+            "*_results.json" if several else f"*_samples_{name}.jsonl (--log_samples)"
+        )
+        raise InputError(
+            f"the task {name!r} is in"
+            f" {'one language' if several else 'several languages'}: give {file}."
+        )
     return match[1], *TASKS[match.re.pattern]
 
 
 def _lmms_results(path: Path) -> tuple[str, list[dict]]:
     log, rows = _lmms_log(path), []
     for task, result in log["results"].items():
-        values = {key: value for key, value in result.items() if isinstance(value, int | float)}
-        if values and not log.get("group_subtasks", {}).get(task):  # not a group, which is a mean of tasks
+        values = {
+            key: value
+            for key, value in result.items()
+            if isinstance(value, int | float)
+        }
+        if values and not log.get("group_subtasks", {}).get(
+            task
+        ):  # not a group, which is a mean of tasks
             lang, dataset, metrics = _task(task, several=False)
             _check_whole(log, task)
-            n = 0 if dataset == "mmbench" else log["n-samples"][task]["effective"]  # its cases are groups of questions
-            kept = [(values[f"{key},none"] / by, n, to) for key, (to, by) in metrics.items() if f"{key},none" in values]
+            n = (
+                0 if dataset == "mmbench" else log["n-samples"][task]["effective"]
+            )  # its cases are groups of questions
+            kept = [
+                (values[f"{key},none"] / by, n, to)
+                for key, (to, by) in metrics.items()
+                if f"{key},none" in values
+            ]
             rows += [_row(dataset, lang, f"lmms-eval: {task}", *each) for each in kept]
     return log["model_name"], rows
 
@@ -114,29 +188,60 @@ def _lmms_results(path: Path) -> tuple[str, list[dict]]:
 def _lmms_samples(path: Path) -> tuple[str, list[dict]]:
     start, _, task = path.stem.partition("_samples_")
     _, dataset, keys = _task(task, several=True)
-    results = path.with_name(f"{start}_results.json")  # samples say neither the model nor whether they are all
+    results = path.with_name(
+        f"{start}_results.json"
+    )  # samples say neither the model nor whether they are all
     if not results.is_file():
-        what = f"there is no {results.name} next to it, which says the model and whether these are all questions"
+        what = (
+            f"there is no {results.name} next to it, which says the model and whether"
+            " these are all questions"
+        )
         raise InputError(f"{what}: put that of the same evaluation there.")
     log = _lmms_log(results)
     _check_whole(log, task)
 
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
-    table = pd.DataFrame([line[keys[0]] for line in lines]).assign(doc_id=[line["doc_id"] for line in lines])
+    lines = [
+        json.loads(line)
+        for line in path.read_text(encoding="utf-8").split("\n")
+        if line
+    ]
+    table = pd.DataFrame([line[keys[0]] for line in lines]).assign(
+        doc_id=[line["doc_id"] for line in lines]
+    )
     rows = _by_language(table, keys[1], keys[2], "doc_id")
     counted = log["n-samples"].get(task, {}).get("effective", len(table))
     if counted != len(table):
-        raise InputError(f"it has {len(table):,} questions, and {results.name} counts {counted:,}: give the whole log.")
-    return log["model_name"], [_row(dataset, lang, f"lmms-eval: {task}", share, n) for lang, share, n in rows]
+        raise InputError(
+            f"it has {len(table):,} questions, and {results.name} counts {counted:,}:"
+            " give the whole log."
+        )
+    return log["model_name"], [
+        _row(dataset, lang, f"lmms-eval: {task}", share, n) for lang, share, n in rows
+    ]
 
 
 def _lmms_log(path: Path) -> dict:
-    """Return lmms-eval's results; InputError for those of an old version, and for JSON of another harness."""
+    """Return lmms-eval's results; InputError for those of an old version, and for JSON
+    of another harness.
+    """
     log = json.loads(path.read_text(encoding="utf-8"))
-    if not isinstance(log, dict) or "results" not in log or OTHERS["LightEval"] <= set(log):
-        raise InputError(f"it is {_other(log)}, expected lmms-eval's, mteb's or CLIP_benchmark's: {OTHER}")
-    if missing := sorted({"results", "configs", "versions", "n-shot", "n-samples", "model_name"} - set(log)):
-        raise InputError(f"it lacks {', '.join(missing)} of lmms-eval's results: evaluate with its present version.")
+    if (
+        not isinstance(log, dict)
+        or "results" not in log
+        or OTHERS["LightEval"] <= set(log)
+    ):
+        raise InputError(
+            f"it is {_other(log)}, expected lmms-eval's, mteb's or CLIP_benchmark's:"
+            f" {OTHER}"
+        )
+    if missing := sorted(
+        {"results", "configs", "versions", "n-shot", "n-samples", "model_name"}
+        - set(log)
+    ):
+        raise InputError(
+            f"it lacks {', '.join(missing)} of lmms-eval's results: evaluate with its"
+            " present version."
+        )
     return log
 
 
@@ -153,34 +258,48 @@ def _other(log: dict | list) -> str:
 
 
 def _check_whole(log: dict, task: str) -> None:
-    """Raise InputError where lmms-eval evaluated a task on part of its questions (--limit)."""
+    """Raise InputError where lmms-eval evaluated a task on part of its questions
+    (--limit).
+    """
     counts = log["n-samples"].get(task, {})
     done, whole = counts.get("effective", 0), counts.get("original", 0)
     if done < whole:
-        what = f"it has {done:,} of the {whole:,} questions of {task!r} (--limit), which is not the benchmark"
+        what = (
+            f"it has {done:,} of the {whole:,} questions of {task!r} (--limit), which"
+            " is not the benchmark"
+        )
         raise InputError(f"{what}: evaluate without --limit.")
 
 
-def _by_language(table: pd.DataFrame, column: str, score: str, question: str) -> list[tuple[str, float, int]]:
-    """Return language, share of correct answers and number of questions of a log with a row for each question.
+def _by_language(
+    table: pd.DataFrame, column: str, score: str, question: str
+) -> list[tuple[str, float, int]]:
+    """Return language, share of correct answers and number of questions of a log with a
+    row for each question.
 
-    `column` has the language, `score` how right an answer is (from 0 to 1), `question` its number. Raises InputError
-    where a row has no language, no such score, or a question that occurs before.
+    `column` has the language, `score` how right an answer is (from 0 to 1), `question`
+    its number. Raises InputError where a row has no language, no such score, or a
+    question that occurs before.
     """
     names = table[column].fillna("").astype(str).str.strip()
     if (empty := names.isin(["", "NA", "None", "nan"])).any():
         raise InputError(
-            f"{int(empty.sum()):,} of its {len(table):,} questions have no language in {column!r}: add it."
+            f"{int(empty.sum()):,} of its {len(table):,} questions have no language in"
+            f" {column!r}: add it."
         )
     scores = pd.to_numeric(table[score], errors="coerce")
     if (wrong := ~scores.between(0, 1)).any():
         said = table.loc[wrong, score].iloc[0]
         raise InputError(
-            f"{int(wrong.sum()):,} of its {score!r} are not from 0 to 1, the first {str(said)!r}: judge again."
+            f"{int(wrong.sum()):,} of its {score!r} are not from 0 to 1, the first"
+            f" {str(said)!r}: judge again."
         )
     if question in table and (twice := table.duplicated([column, question])).any():
         first = table.loc[twice, question].iloc[0]
-        what = f"{int(twice.sum()):,} of its questions occur twice, the first {question} {first}"
+        what = (
+            f"{int(twice.sum()):,} of its questions occur twice, the first {question}"
+            f" {first}"
+        )
         raise InputError(f"{what}: give the log of one evaluation.")
     return [(name, part.mean(), len(part)) for name, part in scores.groupby(names)]
 
@@ -189,35 +308,87 @@ def _vlmevalkit(path: Path) -> tuple[str, list[dict]]:
     (model, name, _, _, judge, end), rows = re.fullmatch(FILE, path.name).groups(), []
     if end == "_score.json":
         scores = json.loads(path.read_text(encoding="utf-8"))
-        parts = [(label, value / 100, 0) for label, value in scores.items() if label != "Overall"]
+        parts = [
+            (label, value / 100, 0)
+            for label, value in scores.items()
+            if label != "Overall"
+        ]
     else:
-        table = pd.read_csv(path, sep="\t" if end == ".tsv" else ",", keep_default_na=False, na_values={"hit": [""]})
+        table = pd.read_csv(
+            path,
+            sep="\t" if end == ".tsv" else ",",
+            keep_default_na=False,
+            na_values={"hit": [""]},
+        )
         table = table.assign(DATASET=name) if re.fullmatch(ONE, name) else table
         if end == ".tsv":  # a judge's failure is no hit, as in the harness's own means
             hits = table["hit"].astype(str).map(HITS).where(table["hit"].notna(), 0)
             table = table.assign(hit=hits.where(hits.notna(), table["hit"]))
             parts = _by_language(table, SEVERAL.get(name, "DATASET"), "hit", "index")
         elif name in SEVERAL:
-            parts = [(label, value, 0) for label in table if label.startswith("('") for value in table[label]]
+            parts = [
+                (label, value, 0)
+                for label in table
+                if label.startswith("('")
+                for value in table[label]
+            ]
         else:
-            parts = [(label, value, 0) for label, value in zip(table["DATASET"], table["Overall"], strict=True)]
+            parts = [
+                (label, value, 0)
+                for label, value in zip(table["DATASET"], table["Overall"], strict=True)
+            ]
     for label, value, n in parts:
-        one, place = re.fullmatch(ONE, label), re.fullmatch(r"\('(\w+)', '([\w ]+)'\)", label)
+        one, place = (
+            re.fullmatch(ONE, label),
+            re.fullmatch(r"\('(\w+)', '([\w ]+)'\)", label),
+        )
         dataset = SETS[one[1]] if one else name.partition("_")[0].lower()
-        lang = "EN" if name == "CVQA_EN" else one[2] if one else place[1] if place else label
+        lang = (
+            "EN"
+            if name == "CVQA_EN"
+            else one[2]
+            if one
+            else place[1]
+            if place
+            else label
+        )
         words = [label if one else name, judge, place and f"{place[1]}, {place[2]}"]
-        rows.append(_row(dataset, lang, "VLMEvalKit: " + ", ".join(filter(None, words)), value, n))
+        rows.append(
+            _row(
+                dataset, lang, "VLMEvalKit: " + ", ".join(filter(None, words)), value, n
+            )
+        )
     return model, rows
 
 
-def _row(dataset: str, lang: str, variant: str, value: float, n: int, metric: str = "accuracy") -> dict:
-    """Return a row of `scores`; with an interval where the value is a share of whole questions."""
+def _row(
+    dataset: str,
+    lang: str,
+    variant: str,
+    value: float,
+    n: int,
+    metric: str = "accuracy",
+) -> dict:
+    """Return a row of `scores`; with an interval where the value is a share of whole
+    questions.
+    """
     if lang not in CODES:
         raise InputError(f"it has results for a language {lang!r}: {near(lang, CODES)}")
     if not isinstance(value, int | float) or not math.isfinite(value):
-        raise InputError(f"its {metric} in {lang} is {value!r}, not a number: evaluate again.")
-    right, task = round(value * n), "question answering" if metric == "accuracy" else "captioning"
+        raise InputError(
+            f"its {metric} in {lang} is {value!r}, not a number: evaluate again."
+        )
+    right, task = (
+        round(value * n),
+        "question answering" if metric == "accuracy" else "captioning",
+    )
     exact = task == "question answering" and n and abs(value * n - right) < 1e-6 * n
     low, high = bootstrap.exact_interval(right, n) if exact else (float("nan"),) * 2
-    row = {"task": task, "dataset": dataset, "lang": CODES[lang], "variant": variant, "metric": metric}
+    row = {
+        "task": task,
+        "dataset": dataset,
+        "lang": CODES[lang],
+        "variant": variant,
+        "metric": metric,
+    }
     return row | {"value": value, "ci_low": low, "ci_high": high, "n": n}

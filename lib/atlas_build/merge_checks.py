@@ -1,7 +1,9 @@
-"""What a table must fulfil to be merged: names, values and items, each refused in one sentence that says what to do.
+"""What a table must fulfil to be merged: names, values and items, each refused in one
+sentence that says what to do.
 
-The checks are the same whether results are merged or only checked. What a data set has, its languages, classes and
-queries, is read from the run, else from the label set that ships and from the released results.
+The checks are the same whether results are merged or only checked. What a data set has,
+its languages, classes and queries, is read from the run, else from the label set that
+ships and from the released results.
 """
 
 from functools import cache
@@ -18,79 +20,120 @@ from babelatlas.evaluation import retrieval
 from babelatlas.lexicon import labels
 from babelatlas.models import registry as models
 
-# Counts and shares of one table and of another are the same up to rounding of their last digits.
+# Counts and shares of one table and of another are the same up to rounding of their
+# last digits.
 TOLERANCE = 1e-9
 # Metric -> its lowest and highest value, where these are not 0 and 1.
 RANGES = {"spearman": (-1, 1), "median rank": (1, np.inf)} | {
     name: (0, highest) for name, highest in harness_logs.HIGHEST.items()
 }
-# Of each kind of outcomes: the columns of an item, its size, and the columns of an evaluation.
+# Of each kind of outcomes: the columns of an item, its size, and the columns of an
+# evaluation.
 ITEMS = {"zeroshot": (["wnid"], "n_images", ["labels", "lang"])}
 ITEMS |= {"retrieval": (["direction", "query"], "n_candidates", ["captions", "lang"])}
 
 
 def check(table: pd.DataFrame, kind: str, model: str) -> None:
-    """Raise InputError, naming the first row, for a name that is not known and a value that cannot be.
+    """Raise InputError, naming the first row, for a name that is not known and a value
+    that cannot be.
 
-    `kind`: zeroshot, retrieval or scores; `model`: a name that scores may have although the study does not know it.
+    `kind`: zeroshot, retrieval or scores; `model`: a name that scores may have although
+    the study does not know it.
     """
     _check_names(table, kind, model)
     _check_languages(table, kind)
-    _check_values(table, {"zeroshot": _counts, "retrieval": _ranks, "scores": _scores}[kind](table))
+    _check_values(
+        table,
+        {"zeroshot": _counts, "retrieval": _ranks, "scores": _scores}[kind](table),
+    )
     if kind == "scores":
         _check_whole(table)
 
 
 def _check_names(table: pd.DataFrame, kind: str, model: str) -> None:
-    """Raise InputError for a model or data set that the study does not know, or knows by another name.
+    """Raise InputError for a model or data set that the study does not know, or knows
+    by another name.
 
-    Scores may also be of released models, of `model`, and on released data sets and those of logs.
+    Scores may also be of released models, of `model`, and on released data sets and
+    those of logs.
     """
-    known = {*released.models().index, *filter(None, [model])} if kind == "scores" else ()
+    known = (
+        {*released.models().index, *filter(None, [model])} if kind == "scores" else ()
+    )
     for name in sorted(set(table["model"]).difference(known)):
         models.get_model(name)
     known = _datasets_of_scores() if kind == "scores" else ()
     for name in sorted(set(table["dataset"]).difference(known)):
         task = data_sets.get_dataset(name).task
         if merge_reading.KINDS[kind] and task != merge_reading.KINDS[kind]:
-            raise InputError(f"the data set {name!r} is for {task}, not for {kind}: correct the column dataset.")
+            raise InputError(
+                f"the data set {name!r} is for {task}, not for {kind}: correct the"
+                " column dataset."
+            )
 
 
 def _datasets_of_scores() -> set[str]:
-    return {*released.read()["dataset"], *harness_logs.LANGUAGES, *harness_results.TASKS}
+    return {
+        *released.read()["dataset"],
+        *harness_logs.LANGUAGES,
+        *harness_results.TASKS,
+    }
 
 
 def _check_languages(table: pd.DataFrame, kind: str) -> None:
-    """Raise InputError for a code that is not the study's, and for a language that the data set has not."""
+    """Raise InputError for a code that is not the study's, and for a language that the
+    data set has not.
+    """
     empty = {""} if kind == "scores" else set()
     pairs = table[~table["lang"].isin(empty)][["dataset", "lang"]].drop_duplicates()
     for dataset, code in pairs.itertuples(index=False):
         if languages.canonical(code) != code:
-            raise InputError(f"it calls a language {code!r}: use the study's code {languages.canonical(code)!r}.")
+            raise InputError(
+                f"it calls a language {code!r}: use the study's code"
+                f" {languages.canonical(code)!r}."
+            )
         known = languages_of(dataset)
-        own = kind == "zeroshot" and not table["labels"].isin(["imagenet-1k"]).all()  # a label set of one's own
+        own = (
+            kind == "zeroshot" and not table["labels"].isin(["imagenet-1k"]).all()
+        )  # a label set of one's own
         if known and code not in known and not own:
-            what = f"the data set {dataset!r} has nothing in {languages.name(code)} ({code!r})"
+            what = (
+                f"the data set {dataset!r} has nothing in {languages.name(code)}"
+                f" ({code!r})"
+            )
             raise InputError(f"{what}: {near(code, known)}")
 
 
 @cache
 def languages_of(dataset: str) -> frozenset[str]:
-    """Return the languages of a data set, by released results, logs and the label set; none where not known."""
+    """Return the languages of a data set, by released results, logs and the label set;
+    none where not known.
+    """
     table = released.read()
-    known = set(table.loc[table["dataset"] == dataset, "lang"]) | harness_logs.LANGUAGES.get(dataset, set())
-    if {entry.name: entry.labels for entry in data_sets.DATASETS}.get(dataset) == "imagenet-1k":
+    known = set(
+        table.loc[table["dataset"] == dataset, "lang"]
+    ) | harness_logs.LANGUAGES.get(dataset, set())
+    if {entry.name: entry.labels for entry in data_sets.DATASETS}.get(
+        dataset
+    ) == "imagenet-1k":
         known |= set(labels.shipped()["lang"])
     return frozenset(known)
 
 
 def _check_values(table: pd.DataFrame, fine: dict[str, pd.Series]) -> None:
-    """Raise InputError, naming the first row, where a row is not as `fine`, expectation -> whether it is, says."""
+    """Raise InputError, naming the first row, where a row is not as `fine`, expectation
+    -> whether it is, says.
+    """
     for expected, rows in fine.items():
         if not rows.all():
             first = table[~rows].iloc[0]
-            row = ", ".join(f"{name} {value}" for name, value in first.items() if value != "")
-            raise InputError(f"{int((~rows).sum())} row(s) have no {expected}, the first: {row}; compute it again.")
+            row = ", ".join(
+                f"{name} {value}" for name, value in first.items() if value != ""
+            )
+            raise InputError(
+                f"{int((~rows).sum())} row(s) have no {expected}, the first: {row};"
+                " compute it again."
+            )
 
 
 def _counts(table: pd.DataFrame) -> dict[str, pd.Series]:
@@ -98,7 +141,9 @@ def _counts(table: pd.DataFrame) -> dict[str, pd.Series]:
     n, first, five = table["n_images"], table["n_correct"], table["n_correct_top5"]
     return {
         "n_correct from 0 to n_images": (n >= 1) & first.between(0, n + TOLERANCE),
-        "n_correct_top5 from n_correct to n_images": five.between(first - TOLERANCE, n + TOLERANCE),
+        "n_correct_top5 from n_correct to n_images": five.between(
+            first - TOLERANCE, n + TOLERANCE
+        ),
         "n_ties from 0 to n_images": table["n_ties"].between(0, n),
     }
 
@@ -109,10 +154,16 @@ def _ranks(table: pd.DataFrame) -> dict[str, pd.Series]:
     right = table["n_right"].between(table["n_tied_correct"], table["n_candidates"])
     return {
         "direction t2i or i2t": table["direction"].isin(retrieval.DIRECTIONS),
-        "rank from 1 to n_candidates": (table["rank"] >= 1) & (last <= table["n_candidates"]),
-        "tied from 0 and n_tied_correct from 1": (table["tied"] >= 0) & (table["n_tied_correct"] >= 1),
+        "rank from 1 to n_candidates": (
+            (table["rank"] >= 1) & (last <= table["n_candidates"])
+        ),
+        "tied from 0 and n_tied_correct from 1": (
+            (table["tied"] >= 0) & (table["n_tied_correct"] >= 1)
+        ),
         "n_right from n_tied_correct to n_candidates": right,
-        "ndcg20 from 0 to 1, or none": table["ndcg20"].isna() | table["ndcg20"].between(0, 1 + 1e-6),
+        "ndcg20 from 0 to 1, or none": (
+            table["ndcg20"].isna() | table["ndcg20"].between(0, 1 + 1e-6)
+        ),
     }
 
 
@@ -123,7 +174,11 @@ def _scores(table: pd.DataFrame) -> dict[str, pd.Series]:
     fine = {"finite value": np.isfinite(value)}
     for lowest, highest in sorted({(0, 1), *RANGES.values()}):
         rows = plain.map(lambda name: RANGES.get(name, (0, 1))) == (lowest, highest)
-        bounds = f"from {lowest} to {highest}" if np.isfinite(highest) else f"of at least {lowest}"
+        bounds = (
+            f"from {lowest} to {highest}"
+            if np.isfinite(highest)
+            else f"of at least {lowest}"
+        )
         fine[f"value {bounds}"] = ~rows | value.between(lowest, highest)
     fine["finite ci_low and ci_high, or none"] = ~(np.isinf(low) | np.isinf(high))
     fine["ci_low and ci_high around value"] = ~((low > value) | (high < value))
@@ -136,12 +191,17 @@ def _scores(table: pd.DataFrame) -> dict[str, pd.Series]:
 
 
 def _check_whole(table: pd.DataFrame) -> None:
-    """Raise InputError where scores are of fewer cases than the data set has in the language."""
+    """Raise InputError where scores are of fewer cases than the data set has in the
+    language.
+    """
     pairs = zip(table["dataset"], table["lang"], strict=True)
     smallest = pd.Series([_smallest(*pair) for pair in pairs], table.index)
     if (part := (table["n"] > 0) & (table["n"] < smallest)).any():
         row, whole = table[part].iloc[0], smallest[part].iloc[0]
-        what = f"{int(part.sum())} row(s) are of a part of the benchmark, the first with n {row['n']:,} of {whole:,}"
+        what = (
+            f"{int(part.sum())} row(s) are of a part of the benchmark, the first with n"
+            f" {row['n']:,} of {whole:,}"
+        )
         where = f"on {row['dataset']} in {languages.name(row['lang'])} ({row['lang']})"
         raise InputError(f"{what} {where}: evaluate the whole of it, without a limit.")
 
@@ -157,16 +217,22 @@ def _asks_both_ways(dataset: str) -> bool:
 
 @cache
 def _smallest(dataset: str, lang: str) -> int:
-    """Return the smallest number of cases among the released results on a data set in a language; 0 where unknown."""
+    """Return the smallest number of cases among the released results on a data set in a
+    language; 0 where unknown.
+    """
     table = released.read()
-    sizes = table.loc[(table["dataset"] == dataset) & (table["lang"] == lang) & (table["n"] > 0), "n"]
+    sizes = table.loc[
+        (table["dataset"] == dataset) & (table["lang"] == lang) & (table["n"] > 0), "n"
+    ]
     return int(sizes.min()) if len(sizes) else 0
 
 
 def check_items(table: pd.DataFrame, kind: str, run: Path) -> None:
-    """Raise InputError where classes, images or queries of one model's outcomes are not those of the run.
+    """Raise InputError where classes, images or queries of one model's outcomes are not
+    those of the run.
 
-    They are compared with the run's own tables of the data set, else with the labels of the run, or those that ship.
+    They are compared with the run's own tables of the data set, else with the labels of
+    the run, or those that ship.
     """
     dataset = table["dataset"].iloc[0]
     item, size, unit = ITEMS[kind]
@@ -179,28 +245,44 @@ def check_items(table: pd.DataFrame, kind: str, run: Path) -> None:
         if names in ours:
             known = ours[names].drop_duplicates(item).set_index(item)[size]
             _check_same(theirs, known, names, item, f", or other {size}")
-        elif kind == "zeroshot" and (classes := _classes(dataset, *names, ours, run)) is not None:
+        elif (
+            kind == "zeroshot"
+            and (classes := _classes(dataset, *names, ours, run)) is not None
+        ):
             known = pd.Series(0, index=pd.Index(sorted(classes), name="wnid"))
             _check_same(theirs * 0, known, names, item, "")
 
 
-def _check_same(theirs: pd.Series, known: pd.Series, names: tuple[str, str], item: list[str], more: str) -> None:
-    """Raise InputError where two series, item -> size, differ; `more`: what else may differ, in words."""
+def _check_same(
+    theirs: pd.Series,
+    known: pd.Series,
+    names: tuple[str, str],
+    item: list[str],
+    more: str,
+) -> None:
+    """Raise InputError where two series, item -> size, differ; `more`: what else may
+    differ, in words.
+    """
     if theirs.sort_index().equals(known.sort_index()):
         return
     what = {"wnid": "classes", "query": "queries"}[item[-1]]
     same = len(theirs.index.intersection(known.index))
     raise InputError(
-        f"it has {len(theirs):,} {what} of {names[0]} in {languages.name(names[1])} ({names[1]}), and the run "
-        f"{len(known):,}, of which {same:,} are the same{more}: use the same {what} and images."
+        f"it has {len(theirs):,} {what} of {names[0]} in {languages.name(names[1])}"
+        f" ({names[1]}), and the run {len(known):,}, of which {same:,} are the"
+        f" same{more}: use the same {what} and images."
     )
 
 
-def _classes(dataset: str, label_set: str, lang: str, ours: dict, run: Path) -> set[str] | None:
-    """Return the classes of a data set that a label set names in a language; None where it cannot be known.
+def _classes(
+    dataset: str, label_set: str, lang: str, ours: dict, run: Path
+) -> set[str] | None:
+    """Return the classes of a data set that a label set names in a language; None where
+    it cannot be known.
 
-    `ours`: the run's tables of the data set by label set and language. A data set may have only some of the classes of
-    a label set: those that the run's tables show, or all where it has as many as the label set.
+    `ours`: the run's tables of the data set by label set and language. A data set may
+    have only some of the classes of a label set: those that the run's tables show, or
+    all where it has as many as the label set.
     """
     path = run / "labels" / f"{label_set}.parquet"
     if not path.is_file() and label_set != "imagenet-1k":

@@ -1,7 +1,9 @@
-"""Every table by its name: those that ship and those that a run has made, and what their columns mean.
+"""Every table by its name: those that ship and those that a run has made, and what
+their columns mean.
 
-`babelatlas.load`, `describe` and `tables` are the functions of this module. What a column means, and its unit, is a
-row of `data/columns.csv`: of one table, or of all that have the column.
+`babelatlas.load`, `describe` and `tables` are the functions of this module. What a
+column means, and its unit, is a row of `data/columns.csv`: of one table, or of all that
+have the column.
 """
 
 from collections.abc import Callable
@@ -31,10 +33,18 @@ def _csv(path: Path) -> pd.DataFrame:
 
 
 def _filtered(table: pd.DataFrame) -> pd.DataFrame:
-    """Return scores with what `variant` says of the protocol in the columns `PROTOCOL`; empty where it says nothing."""
-    found = {name: table["variant"].str.extract(pattern)[0] for name, pattern in PROTOCOL.items()}
+    """Return scores with what `variant` says of the protocol in the columns `PROTOCOL`;
+    empty where it says nothing.
+    """
+    found = {
+        name: table["variant"].str.extract(pattern)[0]
+        for name, pattern in PROTOCOL.items()
+    }
     shots = found["shots"].where(~table["variant"].str.match("zero-shot"), "0")
-    numbers = {"n_classes": pd.to_numeric(found["n_classes"]), "shots": pd.to_numeric(shots)}
+    numbers = {
+        "n_classes": pd.to_numeric(found["n_classes"]),
+        "shots": pd.to_numeric(shots),
+    }
     return table.assign(prompts=found["prompts"].fillna(""), **numbers)
 
 
@@ -52,50 +62,85 @@ SHIPPED: dict[str, Callable[[], pd.DataFrame]] = {
     "languages": lambda: languages.table().rename(columns={"code": "lang"}),
     "models": registry.table,
     "published": lambda: _filtered(
-        pd.concat(map(published.read, sorted(file.stem for file in published.FOLDER.glob("*.csv"))), ignore_index=True)
+        pd.concat(
+            map(
+                published.read,
+                sorted(file.stem for file in published.FOLDER.glob("*.csv")),
+            ),
+            ignore_index=True,
+        )
     ),
     "released": lambda: _filtered(released.read()),
     "vizwiz_items": released.items,
     "real_models": partial(_real, "real_models"),
     "model_facts": lambda: _csv(released.FOLDER / "model_facts.csv"),
     "checkpoints": released.checkpoints,
-    "claims": lambda: pd.concat([_csv(file) for file in sorted(published.CLAIMS.glob("*.csv"))], ignore_index=True),
-    "scorecard": lambda: _csv(DATA / "scorecard.csv").astype({"recomputed": float, "slack": float, "tried": int}),
+    "claims": lambda: pd.concat(
+        [_csv(file) for file in sorted(published.CLAIMS.glob("*.csv"))],
+        ignore_index=True,
+    ),
+    "scorecard": (
+        lambda: _csv(DATA / "scorecard.csv").astype(
+            {"recomputed": float, "slack": float, "tried": int}
+        )
+    ),
     "errata": lambda: _csv(DATA / "errata.csv"),
     "interval_coverage": lambda: pd.read_csv(DATA / "interval_coverage.csv"),
     "glottolog": lambda: languages.world().copy(),
     "synsets": lambda: pd.read_csv(DATA / "synsets.csv"),
-    "wikipedias": lambda: pd.read_csv(DATA / "wikipedias.csv", dtype={"steps": "Int64"}, keep_default_na=False),
+    "wikipedias": lambda: pd.read_csv(
+        DATA / "wikipedias.csv", dtype={"steps": "Int64"}, keep_default_na=False
+    ),
 }
 # What Arrow and pandas call a type -> what we do.
-TYPES = {"string": "text", "int64": "whole number", "double": "number", "float64": "number", "bool": "true or false"}
+TYPES = {
+    "string": "text",
+    "int64": "whole number",
+    "double": "number",
+    "float64": "number",
+    "bool": "true or false",
+}
 
 
 @cache
 def meanings() -> dict[tuple[str, str], tuple[str, str]]:
-    """Return (table or "", column or "") -> (unit, meaning); column "" is the table itself, table "" is any."""
-    return {(row["table"], row["column"]): (row["unit"], row["meaning"]) for row in rows("columns.csv")}
+    """Return (table or "", column or "") -> (unit, meaning); column "" is the table
+    itself, table "" is any.
+    """
+    return {
+        (row["table"], row["column"]): (row["unit"], row["meaning"])
+        for row in rows("columns.csv")
+    }
 
 
 def _made(run: str | Path) -> dict[Path, str]:
-    """Return the tables of a run, given by its name or path: file -> the schema that it was written with."""
+    """Return the tables of a run, given by its name or path: file -> the schema that it
+    was written with.
+    """
     places = [locate("results") / run, locate(run), Path.cwd() / run]
     folder = next(filter(Path.is_dir, places), places[len(Path(run).parts) > 1])
     if not folder.is_dir():
         runs = [path.name for path in folder.parent.glob("*") if path.is_dir()]
-        hint = near(folder.name, runs) if runs else f"`make book` makes {folder.parent}."
+        hint = (
+            near(folder.name, runs) if runs else f"`make book` makes {folder.parent}."
+        )
         raise InputError(f"There is no run {str(run)!r} in {folder.parent}: {hint}")
-    files = sorted([*of_run(folder, "*/*.parquet"), *of_run(folder, "models/*/*.parquet")])
+    files = sorted(
+        [*of_run(folder, "*/*.parquet"), *of_run(folder, "models/*/*.parquet")]
+    )
     return {file: made_from(file).get("table", "") for file in files}
 
 
 def load(name: str, run: str | Path = "", names: bool = False) -> pd.DataFrame:
-    """Return a table by its name: one that ships, or, with a run, what the run has made of it.
+    """Return a table by its name: one that ships, or, with a run, what the run has made
+    of it.
 
-    `run` is the name of a folder of `results`, or a path. Of a run all files of the table come, one below the other,
-    with one more column, `file`: which file a row is from. Fractions are from 0 to 1. `names` adds the column
-    `language` next to `lang`, and `model_name` to `model`. `tables()` lists the tables, and `describe(name)` says what
-    the columns mean. Raises InputError, with the nearest name, for a table or run that is not there.
+    `run` is the name of a folder of `results`, or a path. Of a run all files of the
+    table come, one below the other, with one more column, `file`: which file a row is
+    from. Fractions are from 0 to 1. `names` adds the column `language` next to `lang`,
+    and `model_name` to `model`. `tables()` lists the tables, and `describe(name)` says
+    what the columns mean. Raises InputError, with the nearest name, for a table or run
+    that is not there.
     """
     if run:
         made = _made(run)
@@ -104,52 +149,92 @@ def load(name: str, run: str | Path = "", names: bool = False) -> pd.DataFrame:
         chosen = [file for file in same if file in stage] or stage or same
         if not chosen:
             known = {file.parent.name for file in made} | set(made.values())
-            raise InputError(f"The run {run} has no table {name!r}: {near(name, known)}")
-        table = pd.concat([read(file, made[file]).assign(file=file.stem) for file in sorted(chosen)], ignore_index=True)
+            raise InputError(
+                f"The run {run} has no table {name!r}: {near(name, known)}"
+            )
+        table = pd.concat(
+            [read(file, made[file]).assign(file=file.stem) for file in sorted(chosen)],
+            ignore_index=True,
+        )
     elif name in SHIPPED:
         table = SHIPPED[name]()
     else:
-        more = f" (a run may have it: load({name!r}, run=...))" if name in SCHEMAS else ""
+        more = (
+            f" (a run may have it: load({name!r}, run=...))" if name in SCHEMAS else ""
+        )
         raise InputError(f"No table {name!r} ships{more}: {near(name, SHIPPED)}")
-    if names and "lang" in table:  # a concept that two languages share has the codes of both
-        table = table.assign(language=[", ".join(map(languages.name, codes.split())) for codes in table["lang"]])
+    if (
+        names and "lang" in table
+    ):  # a concept that two languages share has the codes of both
+        table = table.assign(
+            language=[
+                ", ".join(map(languages.name, codes.split())) for codes in table["lang"]
+            ]
+        )
     if names and "model" in table:
         titles = _real("real_models").set_index("model")["title"]
-        table = table.assign(model_name=table["model"].map(titles).fillna(table["model"]))
+        table = table.assign(
+            model_name=table["model"].map(titles).fillna(table["model"])
+        )
     return table
 
 
 def describe(name: str, run: str | Path = "") -> str:
-    """Return what a table holds, as text: one line a column with its type, unit and meaning, and the key.
+    """Return what a table holds, as text: one line a column with its type, unit and
+    meaning, and the key.
 
-    `run` tells the table of a run from the one that ships, where both have one of this name. Raises InputError, with
-    the nearest name, for a table that is not there.
+    `run` tells the table of a run from the one that ships, where both have one of this
+    name. Raises InputError, with the nearest name, for a table that is not there.
     """
     if name in SCHEMAS and (run or name != "languages"):
         columns, key = SCHEMAS[name]
-        kinds = {column: TYPES.get(str(kind), "list") for column, kind in columns.items()}
+        kinds = {
+            column: TYPES.get(str(kind), "list") for column, kind in columns.items()
+        }
         kinds |= (
-            dict(zip(PROTOCOL, ("text", "number", "number"), strict=True)) if name in ("published", "released") else {}
+            dict(zip(PROTOCOL, ("text", "number", "number"), strict=True))
+            if name in ("published", "released")
+            else {}
         )
     elif name in SHIPPED:
-        kinds, key = {column: TYPES.get(str(kind), "text") for column, kind in load(name).dtypes.items()}, []
+        kinds, key = (
+            {
+                column: TYPES.get(str(kind), "text")
+                for column, kind in load(name).dtypes.items()
+            },
+            [],
+        )
     else:
-        raise InputError(f"There is no table {name!r}: {near(name, {*SHIPPED, *SCHEMAS})}")
+        raise InputError(
+            f"There is no table {name!r}: {near(name, {*SHIPPED, *SCHEMAS})}"
+        )
     lines = [f"{name}: {meanings()[name, ''][1]}"]
     for column, kind in kinds.items():
-        unit, meaning = meanings().get((name, column), meanings().get(("", column), ("", "")))
-        lines.append(f"  {column:<20}{kind + (f' ({unit})' if unit else ''):<34}{meaning}".rstrip())
+        unit, meaning = meanings().get(
+            (name, column), meanings().get(("", column), ("", ""))
+        )
+        lines.append(
+            f"  {column:<20}{kind + (f' ({unit})' if unit else ''):<34}{meaning}".rstrip()
+        )
     return "\n".join([*lines, f"One row for each {', '.join(key)}."] if key else lines)
 
 
 def tables(run: str | Path = "") -> pd.DataFrame:
-    """Return the list of the tables that ship, or that a run has made, one row each: name, meaning."""
+    """Return the list of the tables that ship, or that a run has made, one row each:
+    name, meaning.
+    """
     names = sorted({*_made(run).values()} - {""}) if run else SHIPPED
-    return pd.DataFrame([(name, meanings()[name, ""][1]) for name in names], columns=["name", "meaning"])
+    return pd.DataFrame(
+        [(name, meanings()[name, ""][1]) for name in names], columns=["name", "meaning"]
+    )
 
 
 def overview(run: str | Path = "") -> str:
     """Return `tables` as text, and which others a run makes."""
-    lines = [f"{name:<18}{meaning}" for name, meaning in tables(run).itertuples(index=False)]
+    lines = [
+        f"{name:<18}{meaning}" for name, meaning in tables(run).itertuples(index=False)
+    ]
     others = ", ".join(name for name in SCHEMAS if name not in SHIPPED)
-    return "\n".join(lines if run else [*lines, f"Made by a run (--run RUN): {others}."])
+    return "\n".join(
+        lines if run else [*lines, f"Made by a run (--run RUN): {others}."]
+    )

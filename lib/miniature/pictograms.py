@@ -1,12 +1,16 @@
-"""The embedded data set: concrete nouns, drawn with the pictographs of the fonts that ship with matplotlib.
+"""The embedded data set: concrete nouns, drawn with the pictographs of the fonts that
+ship with matplotlib.
 
-Every concept is a WordNet 3.0 noun synset, tied by hand to the characters that draw it (`data/pictograms.csv`). A
-drawing is a function of (seed, split, concept, number, colour). Ambiguous English words have a table of their own
-(`data/pictogram_senses.csv`): two senses or more that can be drawn apart, some of them concepts, the others not.
-Development and test use font faces that training never does, wherever a character exists in several, and wider ranges.
+Every concept is a WordNet 3.0 noun synset, tied by hand to the characters that draw it
+(`data/pictograms.csv`). A drawing is a function of (seed, split, concept, number,
+colour). Ambiguous English words have a table of their own
+(`data/pictogram_senses.csv`): two senses or more that can be drawn apart, some of them
+concepts, the others not. Development and test use font faces that training never does,
+wherever a character exists in several, and wider ranges.
 
-The miniature's statements, true or false of pairs of pictures in many languages, are made by rule from the labels:
-lists of words are joined as the Unicode CLDR joins them, and translated by a dictionary which knows no senses.
+The miniature's statements, true or false of pairs of pictures in many languages, are
+made by rule from the labels: lists of words are joined as the Unicode CLDR joins them,
+and translated by a dictionary which knows no senses.
 """
 
 import functools
@@ -22,7 +26,8 @@ from babelatlas.base import tables
 from babelatlas.base.paths import DATA
 from babelatlas.lexicon import cleaning
 
-# Red, green and blue from 0 to 255. All training drawings and all colour words come from these.
+# Red, green and blue from 0 to 255. All training drawings and all colour words come
+# from these.
 COLOURS = {
     "black": (20, 20, 20),
     "white": (240, 240, 240),
@@ -35,17 +40,46 @@ COLOURS = {
 }
 FACES = {
     "train": ["DejaVuSans", "DejaVuSansMono", "DejaVuSerif"],
-    "development": ["DejaVuSans-Oblique", "DejaVuSansMono-Oblique", "DejaVuSerif-Italic"],
-    "test": ["DejaVuSans-Bold", "DejaVuSans-BoldOblique", "DejaVuSansMono-Bold", "DejaVuSerif-Bold"],
+    "development": [
+        "DejaVuSans-Oblique",
+        "DejaVuSansMono-Oblique",
+        "DejaVuSerif-Italic",
+    ],
+    "test": [
+        "DejaVuSans-Bold",
+        "DejaVuSans-BoldOblique",
+        "DejaVuSansMono-Bold",
+        "DejaVuSerif-Bold",
+    ],
 }
-# For characters that no face of DejaVu has (a watch, an ellipse, a trapezoid): in every split.
+# For characters that no face of DejaVu has (a watch, an ellipse, a trapezoid): in every
+# split.
 LAST_FACE = "STIXGeneral"
-# size: longest side of the glyph as a share of the image; shift: of the image, either way; angle: degrees, either way;
-# noise: standard deviation, of 255; jitter: change of each colour channel, of 255, either way.
+# size: longest side of the glyph as a share of the image; shift: of the image, either
+# way; angle: degrees, either way; noise: standard deviation, of 255; jitter: change of
+# each colour channel, of 255, either way.
 RANGES = {
-    "train": {"size": (0.58, 0.86), "shift": 0.07, "angle": 16, "noise": (0, 14), "jitter": 18},
-    "development": {"size": (0.53, 0.88), "shift": 0.08, "angle": 20, "noise": (4, 18), "jitter": 22},
-    "test": {"size": (0.50, 0.90), "shift": 0.09, "angle": 22, "noise": (6, 20), "jitter": 25},
+    "train": {
+        "size": (0.58, 0.86),
+        "shift": 0.07,
+        "angle": 16,
+        "noise": (0, 14),
+        "jitter": 18,
+    },
+    "development": {
+        "size": (0.53, 0.88),
+        "shift": 0.08,
+        "angle": 20,
+        "noise": (4, 18),
+        "jitter": 22,
+    },
+    "test": {
+        "size": (0.50, 0.90),
+        "shift": 0.09,
+        "angle": 22,
+        "noise": (6, 20),
+        "jitter": 25,
+    },
 }
 SIZE = 48
 # A statement as it was written, and translated into English word by word.
@@ -53,41 +87,60 @@ ORIGINAL, TRANSLATE_TEST = "original", "translate-test"
 
 
 def concepts() -> pd.DataFrame:
-    """Return the concepts: `wnid` (WordNet 3.0 noun synset), `name` (one of its English lemmas), `codepoints` (hex).
+    """Return the concepts: `wnid` (WordNet 3.0 noun synset), `name` (one of its English
+    lemmas), `codepoints` (hex).
 
-    Several characters of one concept are separated by a space; they are alternative drawings of it.
+    Several characters of one concept are separated by a space; they are alternative
+    drawings of it.
     """
     return pd.read_csv(DATA / "pictograms.csv", dtype=str)
 
 
 def senses() -> pd.DataFrame:
-    """Return ambiguous English words with the senses that can be drawn: `word`, `wnid`, `name`, `codepoints`.
+    """Return ambiguous English words with the senses that can be drawn: `word`, `wnid`,
+    `name`, `codepoints`.
 
-    `word` is an English lemma of the synset `wnid` in WordNet 3.0, `name` tells the senses apart, `codepoints` (hex)
-    draw the sense and no other of the word. A synset may belong to two words. A sense that is a concept has the
-    concept's drawings; one that is none may borrow all drawings of a concept, never some of them.
+    `word` is an English lemma of the synset `wnid` in WordNet 3.0, `name` tells the
+    senses apart, `codepoints` (hex) draw the sense and no other of the word. A synset
+    may belong to two words. A sense that is a concept has the concept's drawings; one
+    that is none may borrow all drawings of a concept, never some of them.
     """
     return pd.read_csv(DATA / "pictogram_senses.csv", dtype=str)
 
 
 @functools.cache
 def _characters() -> dict[str, list[str]]:
-    table = pd.concat([concepts(), senses()]).drop_duplicates("wnid").set_index("wnid")["codepoints"]
-    return {wnid: [chr(int(point, 16)) for point in points.split()] for wnid, points in table.items()}
+    table = (
+        pd.concat([concepts(), senses()])
+        .drop_duplicates("wnid")
+        .set_index("wnid")["codepoints"]
+    )
+    return {
+        wnid: [chr(int(point, 16)) for point in points.split()]
+        for wnid, points in table.items()
+    }
 
 
 def drawn() -> list[str]:
-    """Return the wnids of all that can be drawn: the concepts in their order, then the senses that are none."""
+    """Return the wnids of all that can be drawn: the concepts in their order, then the
+    senses that are none.
+    """
     return list(_characters())
 
 
 def drawn_alike(wnids: list[str]) -> np.ndarray:
-    """Return a number for each of `wnids`, the same for those that have the same drawings: (wnids,) int64."""
-    return pd.factorize(pd.Series(["".join(sorted(_characters()[wnid])) for wnid in wnids], dtype=str))[0]
+    """Return a number for each of `wnids`, the same for those that have the same
+    drawings: (wnids,) int64.
+    """
+    return pd.factorize(
+        pd.Series(["".join(sorted(_characters()[wnid])) for wnid in wnids], dtype=str)
+    )[0]
 
 
 def _font_file(face: str) -> Path:
-    """Return the file of a font face that ships with matplotlib, such as `DejaVuSans-Bold`."""
+    """Return the file of a font face that ships with matplotlib, such as
+    `DejaVuSans-Bold`.
+    """
     import matplotlib
 
     return Path(matplotlib.get_data_path()) / "fonts" / "ttf" / f"{face}.ttf"
@@ -103,7 +156,9 @@ def glyphs(face: str) -> frozenset[int]:
 
 @functools.cache
 def faces(character: str, split: str) -> list[str]:
-    """Return the faces that draw `character` in `split`; where the split's own faces lack it, any that has it."""
+    """Return the faces that draw `character` in `split`; where the split's own faces
+    lack it, any that has it.
+    """
     have = [face for face in FACES[split] if ord(character) in glyphs(face)]
     everywhere = ["DejaVuSans", "DejaVuSansMono", LAST_FACE]
     return have or [face for face in everywhere if ord(character) in glyphs(face)][:1]
@@ -112,12 +167,16 @@ def faces(character: str, split: str) -> list[str]:
 @functools.cache
 def _font(face: str, points: int) -> ImageFont.FreeTypeFont:
     # The basic layout engine: the other one (Raqm) fails on some of these characters.
-    return ImageFont.truetype(str(_font_file(face)), points, layout_engine=ImageFont.Layout.BASIC)
+    return ImageFont.truetype(
+        str(_font_file(face)), points, layout_engine=ImageFont.Layout.BASIC
+    )
 
 
 @functools.cache
 def _glyph(face: str, character: str) -> Image.Image:
-    """Return the glyph as a grey image, cut to its box, its longest side about 84 pixels."""
+    """Return the glyph as a grey image, cut to its box, its longest side about 84
+    pixels.
+    """
     left, top, right, bottom = _font(face, 200).getbbox(character)
     font = _font(face, round(200 * 84 / max(right - left, bottom - top)))
     left, top, right, bottom = font.getbbox(character)
@@ -127,55 +186,94 @@ def _glyph(face: str, character: str) -> Image.Image:
 
 
 def same_outline(wnid: str) -> bool:
-    """Return whether each outline of a concept in test is one of training too, up to slant and size.
+    """Return whether each outline of a concept in test is one of training too, up to
+    slant and size.
 
-    The upright faces are compared at one size; outlines that differ in under 2 % of the pixels count as the same.
+    The upright faces are compared at one size; outlines that differ in under 2 % of the
+    pixels count as the same.
     """
 
     def outlines(split: str) -> list[np.ndarray]:
-        upright = [(c, face) for c in _characters()[wnid] for face in faces(c, split) if "Oblique" not in face]
-        pictures = [_glyph(face, character).resize((48, 48)) for character, face in upright]
+        upright = [
+            (c, face)
+            for c in _characters()[wnid]
+            for face in faces(c, split)
+            if "Oblique" not in face
+        ]
+        pictures = [
+            _glyph(face, character).resize((48, 48)) for character, face in upright
+        ]
         return [np.asarray(picture) > 127 for picture in pictures]
 
     known = outlines("train")
-    return all(any((new != old).mean() < 0.02 for old in known) for new in outlines("test"))
+    return all(
+        any((new != old).mean() < 0.02 for old in known) for new in outlines("test")
+    )
 
 
 def draw(
-    wnid: str, split: str = "test", number: int = 0, seed: int = 0, size: int = SIZE, colour: str = ""
+    wnid: str,
+    split: str = "test",
+    number: int = 0,
+    seed: int = 0,
+    size: int = SIZE,
+    colour: str = "",
 ) -> Image.Image:
     """Return one drawing of a concept or sense: an RGB image of `size` x `size` pixels.
 
-    The same arguments give the same drawing. `number` counts those of one concept in one split. `colour` is one of
-    `COLOURS`; "" leaves it to chance, in training among those that are not held out.
+    The same arguments give the same drawing. `number` counts those of one concept in
+    one split. `colour` is one of `COLOURS`; "" leaves it to chance, in training among
+    those that are not held out.
     """
     ranges = RANGES[split]
     words = [list(COLOURS).index(colour) + 1] if colour else []
-    rng = np.random.default_rng([seed, list(RANGES).index(split), int(wnid[1:]), number, *words])
+    rng = np.random.default_rng(
+        [seed, list(RANGES).index(split), int(wnid[1:]), number, *words]
+    )
     character = str(rng.choice(_characters()[wnid]))
     face = str(rng.choice(faces(character, split)))
-    named = COLOURS[colour or str(rng.choice(training_colours(wnid, seed) if split == "train" else list(COLOURS)))]
+    named = COLOURS[
+        colour
+        or str(
+            rng.choice(
+                training_colours(wnid, seed) if split == "train" else list(COLOURS)
+            )
+        )
+    ]
     fore = np.clip(np.array(named) + rng.uniform(-1, 1, 3) * ranges["jitter"], 0, 255)
     greys = np.arange(20, 236)
     brightness = float(np.dot(fore, (0.299, 0.587, 0.114)))
     grey = rng.choice(greys[np.abs(greys - brightness) > 75])
     back = np.clip(grey + rng.uniform(-1, 1, 3) * ranges["jitter"], 0, 255)
     glyph = _glyph(face, character)
-    scale = rng.uniform(*ranges["size"]) * size / max(glyph.size)  # of its longest side, before it is turned
-    turned = glyph.rotate(rng.uniform(-1, 1) * ranges["angle"], resample=Image.Resampling.BILINEAR, expand=True)
+    scale = (
+        rng.uniform(*ranges["size"]) * size / max(glyph.size)
+    )  # of its longest side, before it is turned
+    turned = glyph.rotate(
+        rng.uniform(-1, 1) * ranges["angle"],
+        resample=Image.Resampling.BILINEAR,
+        expand=True,
+    )
     shape = (max(1, round(turned.width * scale)), max(1, round(turned.height * scale)))
-    mask = turned.resize(shape, Image.Resampling.BOX if scale < 0.5 else Image.Resampling.BILINEAR)
+    mask = turned.resize(
+        shape, Image.Resampling.BOX if scale < 0.5 else Image.Resampling.BILINEAR
+    )
     middle = size / 2 + rng.uniform(-1, 1, 2) * ranges["shift"] * size
     page = Image.new("L", (size, size))
-    page.paste(mask, (round(middle[0] - mask.width / 2), round(middle[1] - mask.height / 2)))
+    page.paste(
+        mask, (round(middle[0] - mask.width / 2), round(middle[1] - mask.height / 2))
+    )
     share = np.asarray(page, np.float32)[..., None] / 255
-    noise = rng.standard_normal((size, size, 3), dtype=np.float32) * np.float32(rng.uniform(*ranges["noise"]))
+    noise = rng.standard_normal((size, size, 3), dtype=np.float32) * np.float32(
+        rng.uniform(*ranges["noise"])
+    )
     pixels = back.astype(np.float32) + share * (fore - back).astype(np.float32) + noise
     return Image.fromarray(np.clip(pixels, 0, 255).astype(np.uint8))
 
 
 def held_out_compositions(seed: int = 0) -> pd.DataFrame:
-    """Return the pairs of concept and colour that training neither draws nor writes: `wnid`, `colour`.
+    """Return the pairs of concept and colour that training neither draws nor writes:
+    `wnid`, `colour`.
 
     Two colours of every concept, each colour about equally often.
     """
@@ -192,12 +290,18 @@ def held_out_compositions(seed: int = 0) -> pd.DataFrame:
 
 @functools.cache
 def training_colours(wnid: str, seed: int = 0) -> list[str]:
-    """Return the colours in which training draws a concept, in the order of `COLOURS`: all but those held out.
+    """Return the colours in which training draws a concept, in the order of `COLOURS`:
+    all but those held out.
 
-    Of a sense that is no concept those of the concept that is drawn alike are held out, none where there is no such.
+    Of a sense that is no concept those of the concept that is drawn alike are held out,
+    none where there is no such.
     """
     pairs, drawings = held_out_compositions(seed), set(_characters()[wnid])
-    alike = [concept for concept in pairs["wnid"].unique() if set(_characters()[concept]) == drawings]
+    alike = [
+        concept
+        for concept in pairs["wnid"].unique()
+        if set(_characters()[concept]) == drawings
+    ]
     held_out = set(pairs.loc[pairs["wnid"].isin(alike), "colour"])
     return [colour for colour in COLOURS if colour not in held_out]
 
@@ -210,10 +314,11 @@ def write_images(
     size: int = SIZE,
     parameters: dict | None = None,
 ) -> pd.DataFrame:
-    """Draw a data set, write its PNG files and its `images` table, and return the table.
+    """Draw a data set, write its PNG files and its `images` table, and return the
+    table.
 
-    `output` is the table's file, say `images/pictograms.parquet`; the drawings go to the folder of the same name next
-    to it, `images/pictograms/<wnid>/NNN.png`.
+    `output` is the table's file, say `images/pictograms.parquet`; the drawings go to
+    the folder of the same name next to it, `images/pictograms/<wnid>/NNN.png`.
     """
     output, rows = tables.locate(output), []
     for wnid in concepts()["wnid"]:
@@ -228,11 +333,17 @@ def write_images(
 
 
 def draw_senses(
-    folder: str | os.PathLike, wnids: Iterable[str], images_per_sense: int, seed: int, size: int
+    folder: str | os.PathLike,
+    wnids: Iterable[str],
+    images_per_sense: int,
+    seed: int,
+    size: int,
 ) -> pd.DataFrame:
-    """Draw each sense `images_per_sense` times into `folder`; return their table `images`, paths absolute.
+    """Draw each sense `images_per_sense` times into `folder`; return their table
+    `images`, paths absolute.
 
-    Files are called <wnid>/<number>.png, `size` pixels wide and high; number 0 is the sense's original image.
+    Files are called <wnid>/<number>.png, `size` pixels wide and high; number 0 is the
+    sense's original image.
     """
     folder, rows = tables.locate(folder), []
     for wnid in sorted(set(wnids)):
@@ -244,19 +355,33 @@ def draw_senses(
     return pd.DataFrame(rows, columns=["path", "wnid", "number"])
 
 
-def captions(images: pd.DataFrame, labels: pd.DataFrame, words: pd.DataFrame, most: int = 3) -> pd.DataFrame:
-    """Return captions of one drawing of each concept, schema `captions`: the first that `images` has of it.
+def captions(
+    images: pd.DataFrame, labels: pd.DataFrame, words: pd.DataFrame, most: int = 3
+) -> pd.DataFrame:
+    """Return captions of one drawing of each concept, schema `captions`: the first that
+    `images` has of it.
 
-    Three sets, as if three people had named the things in a language: "chosen", the label of the label set and its
-    alternatives; "wiktionary" and "wordnets", the words of Wiktionary and of all wordnets together. Each has at most
-    `most` words for a drawing, in their order in the tables; number 0 is the best of each. `words` are cleaned senses
-    (`labels.candidates`); languages without a label are left out. English is the label set's in all three sets, as in a
-    set of translations, and only its number 0 can be said to be translated.
+    Three sets, as if three people had named the things in a language: "chosen", the
+    label of the label set and its alternatives; "wiktionary" and "wordnets", the words
+    of Wiktionary and of all wordnets together. Each has at most `most` words for a
+    drawing, in their order in the tables; number 0 is the best of each. `words` are
+    cleaned senses (`labels.candidates`); languages without a label are left out.
+    English is the label set's in all three sets, as in a set of translations, and only
+    its number 0 can be said to be translated.
     """
-    first = images.sort_values("number", kind="stable").drop_duplicates("wnid").set_index("wnid")["path"]
+    first = (
+        images.sort_values("number", kind="stable")
+        .drop_duplicates("wnid")
+        .set_index("wnid")["path"]
+    )
     labels = labels[labels["wnid"].isin(first.index)]
-    chosen = labels.assign(caption=[[row.label, *row.alternatives] for row in labels.itertuples()]).explode("caption")
-    words = words[words["wnid"].isin(first.index) & words["lang"].isin(set(labels["lang"]) - {"en"})]
+    chosen = labels.assign(
+        caption=[[row.label, *row.alternatives] for row in labels.itertuples()]
+    ).explode("caption")
+    words = words[
+        words["wnid"].isin(first.index)
+        & words["lang"].isin(set(labels["lang"]) - {"en"})
+    ]
     words = words.rename(columns={"lemma": "caption"})
     english, wiktionary = chosen[chosen["lang"] == "en"], words["source"] == "wikt"
     sets = {
@@ -264,16 +389,27 @@ def captions(images: pd.DataFrame, labels: pd.DataFrame, words: pd.DataFrame, mo
         "wiktionary": pd.concat([english, words[wiktionary]]),
         "wordnets": pd.concat([english, words[~wiktionary]]),
     }
-    table = pd.concat([rows.assign(captions=name) for name, rows in sets.items()], ignore_index=True)
+    table = pd.concat(
+        [rows.assign(captions=name) for name, rows in sets.items()], ignore_index=True
+    )
     key = ["captions", "lang", "wnid"]
-    table = table[~table.assign(caption=table["caption"].str.casefold()).duplicated([*key, "caption"])]
-    table = table.assign(number=table.groupby(key).cumcount(), image=table["wnid"].map(first))
-    table = table[table["number"] < most].sort_values(["captions", "lang", "image", "number"], ignore_index=True)
+    table = table[
+        ~table.assign(caption=table["caption"].str.casefold()).duplicated(
+            [*key, "caption"]
+        )
+    ]
+    table = table.assign(
+        number=table.groupby(key).cumcount(), image=table["wnid"].map(first)
+    )
+    table = table[table["number"] < most].sort_values(
+        ["captions", "lang", "image", "number"], ignore_index=True
+    )
     return table[["captions", "lang", "image", "number", "caption"]]
 
 
 def join(words: Sequence[str], lang: str) -> str:
-    """Return the words as a list in a language, as the Unicode CLDR joins it; with commas where it has no pattern.
+    """Return the words as a list in a language, as the Unicode CLDR joins it; with
+    commas where it has no pattern.
 
     >>> join(["cat", "sun", "key"], "en"), join(["Katze", "Sonne"], "de"), join(["猫", "太陽"], "ja")
     ('cat, sun, and key', 'Katze und Sonne', '猫、太陽')
@@ -287,22 +423,34 @@ def join(words: Sequence[str], lang: str) -> str:
         return ", ".join(words)
 
 
-def dictionary(senses: pd.DataFrame, labels: pd.DataFrame, languages: Sequence[str]) -> pd.DataFrame:
-    """Return the words in `languages` of every sense of the English labels, cleaned: schema `senses`.
+def dictionary(
+    senses: pd.DataFrame, labels: pd.DataFrame, languages: Sequence[str]
+) -> pd.DataFrame:
+    """Return the words in `languages` of every sense of the English labels, cleaned:
+    schema `senses`.
 
-    `senses` holds the words of many synsets; those are kept that have the English label of a concept among their words.
+    `senses` holds the words of many synsets; those are kept that have the English label
+    of a concept among their words.
     """
     spelled = set(labels.loc[labels["lang"] == "en", "label"].str.casefold())
-    english = senses[(senses["lang"] == "en") & senses["lemma"].str.casefold().isin(spelled)]
-    return cleaning.clean(senses[senses["wnid"].isin(english["wnid"]) & senses["lang"].isin(languages)])
+    english = senses[
+        (senses["lang"] == "en") & senses["lemma"].str.casefold().isin(spelled)
+    ]
+    return cleaning.clean(
+        senses[senses["wnid"].isin(english["wnid"]) & senses["lang"].isin(languages)]
+    )
 
 
-def translator(words: pd.DataFrame, source: str, target: str, seed: int = 0) -> Callable[[str], str]:
-    """Return a function that translates one word as a dictionary does which knows no senses.
+def translator(
+    words: pd.DataFrame, source: str, target: str, seed: int = 0
+) -> Callable[[str], str]:
+    """Return a function that translates one word as a dictionary does which knows no
+    senses.
 
-    `words`: lang, wnid, lemma (`dictionary`). A word of the source language has the synsets that it is a lemma
-    of; its translation is one lemma in the target language of any of them, drawn at random once for all of its
-    occurrences. A word that the dictionary lacks stays as it is.
+    `words`: lang, wnid, lemma (`dictionary`). A word of the source language has the
+    synsets that it is a lemma of; its translation is one lemma in the target language
+    of any of them, drawn at random once for all of its occurrences. A word that the
+    dictionary lacks stays as it is.
     """
     entries = words[words["lang"] == source]
     senses = entries["wnid"].groupby(entries["lemma"].str.casefold()).agg(set).to_dict()
@@ -313,7 +461,9 @@ def translator(words: pd.DataFrame, source: str, target: str, seed: int = 0) -> 
         known = sorted(senses.get(word.casefold(), set()) & lemmas.keys())
         if not known:
             return word
-        rng = np.random.default_rng([seed, 18, *target.encode(), *word.casefold().encode()])
+        rng = np.random.default_rng(
+            [seed, 18, *target.encode(), *word.casefold().encode()]
+        )
         return str(rng.choice(sorted(lemmas[rng.choice(known)])))
 
     return translate
@@ -329,41 +479,87 @@ def statements(
     drawings: int = 3,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Return statements about pairs of pictures of one thing each, four pairs to a statement: schema `pairs`.
+    """Return statements about pairs of pictures of one thing each, four pairs to a
+    statement: schema `pairs`.
 
-    A statement lists two things, "cat and umbrella", and is true of a pair where one picture shows the one thing and
-    the other picture the other, in either order; of each statement two pairs are true, and in two one thing is another.
-    `concept` is the English label of the first thing. Outside English the statement also comes translated into English
-    word by word (`TRANSLATE_TEST`). Pictures are `drawings` of each concept, written to the folder named as `output`;
-    `left` and `right` are their paths below the folder of `output`.
+    A statement lists two things, "cat and umbrella", and is true of a pair where one
+    picture shows the one thing and the other picture the other, in either order; of
+    each statement two pairs are true, and in two one thing is another. `concept` is the
+    English label of the first thing. Outside English the statement also comes
+    translated into English word by word (`TRANSLATE_TEST`). Pictures are `drawings` of
+    each concept, written to the folder named as `output`; `left` and `right` are their
+    paths below the folder of `output`.
     """
     output = tables.locate(output)
     rng = np.random.default_rng([seed, 20, list(RANGES).index(split)])
     named = labels[labels["lang"].isin(languages)].groupby("wnid")["lang"].nunique()
-    wnids = sorted(named.index[named == len(set(languages))])  # a statement needs two things, and two it is false of
+    wnids = sorted(
+        named.index[named == len(set(languages))]
+    )  # a statement needs two things, and two it is false of
     chosen = labels[labels["lang"].isin([*languages, "en"])]
-    known = dict(zip(zip(chosen["lang"], chosen["wnid"], strict=True), chosen["label"], strict=True))
+    known = dict(
+        zip(
+            zip(chosen["lang"], chosen["wnid"], strict=True),
+            chosen["label"],
+            strict=True,
+        )
+    )
     (output.parent / output.stem).mkdir(parents=True, exist_ok=True)
     for wnid in wnids:
         for number in range(drawings):
             path = output.parent / output.stem / f"{wnid}-{number}.png"
             draw(wnid, split, 1000 + number, seed).save(path)
-    back = {lang: translator(words, lang, "en", seed) for lang in languages if lang != "en"}
+    back = {
+        lang: translator(words, lang, "en", seed) for lang in languages if lang != "en"
+    }
     rows = []
     for statement in range(n_statements):
-        one, other, wrong, third = (wnids[index] for index in rng.choice(len(wnids), 4, replace=False))
-        shown = [(one, other, True), (other, one, True), (one, wrong, False), (third, other, False)]
-        files = [[f"{output.stem}/{w}-{rng.integers(drawings)}.png" for w in pair[:2]] for pair in shown]
+        one, other, wrong, third = (
+            wnids[index] for index in rng.choice(len(wnids), 4, replace=False)
+        )
+        shown = [
+            (one, other, True),
+            (other, one, True),
+            (one, wrong, False),
+            (third, other, False),
+        ]
+        files = [
+            [f"{output.stem}/{w}-{rng.integers(drawings)}.png" for w in pair[:2]]
+            for pair in shown
+        ]
         for lang in languages:
             things = [known[lang, wnid] for wnid in (one, other)]
             texts = {ORIGINAL: join(things, lang)}
             if lang != "en":
-                texts[TRANSLATE_TEST] = join([back[lang](thing) for thing in things], "en")
+                texts[TRANSLATE_TEST] = join(
+                    [back[lang](thing) for thing in things], "en"
+                )
             rows += [
-                (variant, lang, f"{statement:04d}", number, text, *files[number], shown[number][2], known["en", one])
+                (
+                    variant,
+                    lang,
+                    f"{statement:04d}",
+                    number,
+                    text,
+                    *files[number],
+                    shown[number][2],
+                    known["en", one],
+                )
                 for variant, text in texts.items()
                 for number in range(len(shown))
             ]
-    columns = ["variant", "lang", "statement", "number", "text", "left", "right", "truth", "concept"]
+    columns = [
+        "variant",
+        "lang",
+        "statement",
+        "number",
+        "text",
+        "left",
+        "right",
+        "truth",
+        "concept",
+    ]
     table = pd.DataFrame(rows, columns=columns).assign(chapter="")
-    return table.sort_values(["variant", "lang", "statement", "number"], ignore_index=True)
+    return table.sort_values(
+        ["variant", "lang", "statement", "number"], ignore_index=True
+    )

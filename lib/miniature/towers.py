@@ -1,7 +1,9 @@
-"""The small convolutional image tower of the embedded models, registered with timm by importing this module.
+"""The small convolutional image tower of the embedded models, registered with timm by
+importing this module.
 
-Five convolutions for images of 48 pixels: on one core it learns ten times as many drawings a second as the smallest
-residual network that timm ships. open_clip finds it by the name `pictogram_convnet` once this module is imported.
+Five convolutions for images of 48 pixels: on one core it learns ten times as many
+drawings a second as the smallest residual network that timm ships. open_clip finds it
+by the name `pictogram_convnet` once this module is imported.
 """
 
 import torch
@@ -10,20 +12,33 @@ from torch import nn
 
 
 class PictogramConvNet(nn.Module):
-    """Convolutions of stride 2, each with batch normalisation and ReLU; features are the mean over the last map.
+    """Convolutions of stride 2, each with batch normalisation and ReLU; features are
+    the mean over the last map.
 
     Images (n, 3, height, width) to features (n, `num_features`).
     """
 
-    default_cfg = {"pool_size": (3, 3), "input_size": (3, 48, 48), "num_classes": 0}  # noqa: RUF012 read by open_clip
+    default_cfg = {
+        "pool_size": (3, 3),
+        "input_size": (3, 48, 48),
+        "num_classes": 0,
+    }  # noqa: RUF012 read by open_clip
 
     def __init__(self, channels: tuple[int, ...] = (16, 32, 64, 128)):
         super().__init__()
         layers, before = [], 3
         for channel in channels:
-            layers += [nn.Conv2d(before, channel, 3, 2, 1, bias=False), nn.BatchNorm2d(channel), nn.ReLU()]
+            layers += [
+                nn.Conv2d(before, channel, 3, 2, 1, bias=False),
+                nn.BatchNorm2d(channel),
+                nn.ReLU(),
+            ]
             before = channel
-        layers += [nn.Conv2d(before, before, 3, 1, 1, bias=False), nn.BatchNorm2d(before), nn.ReLU()]
+        layers += [
+            nn.Conv2d(before, before, 3, 1, 1, bias=False),
+            nn.BatchNorm2d(before),
+            nn.ReLU(),
+        ]
         self.layers = nn.Sequential(*layers)
         self.num_features = before
 

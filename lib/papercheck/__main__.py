@@ -4,7 +4,8 @@
     python -m papercheck rebuild         write scorecard.csv and errata.csv to babelatlas' data
     python -m papercheck counts          write the counts of the authors' releases that the definitions read
 
-Claims that need released files are checked where BABELATLAS_MIRROR names a folder that has them.
+Claims that need released files are checked where BABELATLAS_MIRROR names a folder that
+has them.
 """
 
 import os
@@ -12,16 +13,28 @@ import sys
 from pathlib import Path
 
 from babelatlas.base.paths import DATA
-from papercheck import claims, geigle2024, kashanimotlagh2024, liu2021_release, scorecard
+from papercheck import (
+    claims,
+    geigle2024,
+    kashanimotlagh2024,
+    liu2021_release,
+    scorecard,
+)
 
 
 def counts(mirror: Path) -> dict:
-    """Return the counts of the releases, path -> table, from copies of them below `mirror`."""
+    """Return the counts of the releases, path -> table, from copies of them below
+    `mirror`.
+    """
     return {
-        geigle2024.RETRIEVAL: geigle2024.read_retrieval(mirror / "babel-imagenet" / "results" / "retrieval"),
+        geigle2024.RETRIEVAL: geigle2024.read_retrieval(
+            mirror / "babel-imagenet" / "results" / "retrieval"
+        ),
         geigle2024.COUNTS: geigle2024.read_counts(mirror / "babel-imagenet"),
         liu2021_release.COUNTS: liu2021_release.count(mirror / "marvl"),
-        kashanimotlagh2024.COUNTS: kashanimotlagh2024.commute_counts(mirror / "commute"),
+        kashanimotlagh2024.COUNTS: kashanimotlagh2024.commute_counts(
+            mirror / "commute"
+        ),
     }
 
 
@@ -33,10 +46,22 @@ def main(word: str = "") -> None:
         return
     card = scorecard.recompute(claims.read(), scorecard.sources())
     if word == "rebuild":
-        card.to_csv(DATA / "scorecard.csv", index=False, float_format="%.10g", lineterminator="\n")
-        scorecard.errata().drop(columns="cells").to_csv(DATA / "errata.csv", index=False, lineterminator="\n")
+        card.to_csv(
+            DATA / "scorecard.csv",
+            index=False,
+            float_format="%.10g",
+            lineterminator="\n",
+        )
+        scorecard.errata().drop(columns="cells").to_csv(
+            DATA / "errata.csv", index=False, lineterminator="\n"
+        )
         return
-    print(card.groupby(["paper", "status"], sort=False).size().unstack(fill_value=0).to_string())
+    print(
+        card.groupby(["paper", "status"], sort=False)
+        .size()
+        .unstack(fill_value=0)
+        .to_string()
+    )
     columns = ["paper", "place", "cell", "printed", "recomputed", "definition"]
     print(card.loc[card["status"] == "different", columns].to_string(index=False))
 

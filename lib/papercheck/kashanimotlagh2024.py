@@ -1,9 +1,11 @@
-"""The numbers of Kashani Motlagh et al. (2024), on CoMMuTE: what its definitions tie together, computed again.
+"""The numbers of Kashani Motlagh et al. (2024), on CoMMuTE: what its definitions tie
+together, computed again.
 
-The perplexities of the paper's translators are not released, so that most of its scores cannot be computed again. But
-the rates against an ambiguous image and TC determine each other (Section 5.3). What the text says of the data set is
-held against the files that are released: their counts ship in `data/commute_counts.csv`, and
-`python -m papercheck counts` makes them again.
+The perplexities of the paper's translators are not released, so that most of its scores
+cannot be computed again. But the rates against an ambiguous image and TC determine each
+other (Section 5.3). What the text says of the data set is held against the files that
+are released: their counts ship in `data/commute_counts.csv`, and `python -m papercheck
+counts` makes them again.
 """
 
 from collections.abc import Sequence
@@ -25,14 +27,17 @@ COUNTS = DATA / "commute_counts.csv"
 HALF = 0.005
 # Languages that the paper names, as it names them; its results are for the first.
 LANGUAGES = {"fr": "French", "de": "German", "cs": "Czech"}
-# What the definitions say of one rate, given another: both are shares of the same half of the triples.
+# What the definitions say of one rate, given another: both are shares of the same half
+# of the triples.
 OPPOSITE = {"IPR": "CNR", "CNR": "IPR", "INR": "CPR", "CPR": "INR"}
 IMAGES_PER_TRANSLATION = 5
 
 
 @cache
 def scores() -> pd.DataFrame:
-    """Return the printed scores, index model, columns (variant, metric); without the overlaps of errors."""
+    """Return the printed scores, index model, columns (variant, metric); without the
+    overlaps of errors.
+    """
     table = published.read(SOURCE)
     table = table[~table["metric"].str.startswith("IoU")]
     wide = table.pivot(index="model", columns=["variant", "metric"], values="value")
@@ -40,11 +45,13 @@ def scores() -> pd.DataFrame:
 
 
 def commute_counts(folder: str | Path = "") -> pd.DataFrame:
-    """Return how many items CoMMuTE has in each language that the paper names: lang, items, everywhere, same, images.
+    """Return how many items CoMMuTE has in each language that the paper names: lang,
+    items, everywhere, same, images.
 
-    `everywhere`: items that all of these languages have; `same`: items whose two translations are the same; `images`:
-    different images of the items. From a folder as released, or, where none is given, from the table that ships. Raises
-    what `commute.read` raises.
+    `everywhere`: items that all of these languages have; `same`: items whose two
+    translations are the same; `images`: different images of the items. From a folder as
+    released, or, where none is given, from the table that ships. Raises what
+    `commute.read` raises.
     """
     if not folder:
         return pd.read_csv(COUNTS)
@@ -57,26 +64,39 @@ def commute_counts(folder: str | Path = "") -> pd.DataFrame:
 
 
 def opposite_rates(rates: Sequence[str]) -> pd.DataFrame:
-    """Return each of the `rates` as half of the triples less the rate that has the others of the same half."""
+    """Return each of the `rates` as half of the triples less the rate that has the
+    others of the same half.
+    """
     wide = scores()["mix"]
     return cells(
-        {f"{model} | {rate}": 0.5 - row[OPPOSITE[rate]] for model, row in wide.iterrows() for rate in rates}, slack=HALF
+        {
+            f"{model} | {rate}": 0.5 - row[OPPOSITE[rate]]
+            for model, row in wide.iterrows()
+            for rate in rates
+        },
+        slack=HALF,
     )
 
 
 def correct_triples(correct: bool) -> pd.DataFrame:
-    """Return TC from the two rates of triples that are correct with the original image, or from those that are not."""
+    """Return TC from the two rates of triples that are correct with the original image,
+    or from those that are not.
+    """
     wide = scores()["mix"]
     values = wide["IPR"] + wide["CPR"] if correct else 1 - wide["INR"] - wide["CNR"]
     return cells(values.index + " | Mean TC", values, 2 * HALF)
 
 
 def text_only_model() -> pd.DataFrame:
-    """Return TC and GTC of a model that does not look: random perplexities, the same given both images."""
+    """Return TC and GTC of a model that does not look: random perplexities, the same
+    given both images.
+    """
     perplexities = np.random.default_rng(0).normal(size=(154, 1, 2)).repeat(2, axis=1)
     right = disambiguation.tc(perplexities)
     found = {"TC": right.mean(), "GTC": right.all(axis=-1).mean()}
-    return cells({f"text-only model | {metric}": value for metric, value in found.items()})
+    return cells(
+        {f"text-only model | {metric}": value for metric, value in found.items()}
+    )
 
 
 def numbers_of_tables() -> pd.DataFrame:
@@ -104,16 +124,23 @@ def extremes_of_tables() -> pd.DataFrame:
 def counts_of_files() -> pd.DataFrame:
     """Return the items, triples and images that the released files hold."""
     table = commute_counts().set_index("lang")
-    found = {f"ambiguous sentences, {name}": table.loc[lang, "items"] for lang, name in LANGUAGES.items()}
+    found = {
+        f"ambiguous sentences, {name}": table.loc[lang, "items"]
+        for lang, name in LANGUAGES.items()
+    }
     found["triples, French"] = 2 * table.loc["fr", "items"]
-    found["images with the extension, French"] = IMAGES_PER_TRANSLATION * table.loc["fr", "images"]
+    found["images with the extension, French"] = (
+        IMAGES_PER_TRANSLATION * table.loc["fr", "images"]
+    )
     return cells(found)
 
 
 def common_items() -> pd.DataFrame:
     """Return the number of items that all three languages have, for each of them."""
     everywhere = commute_counts()["everywhere"].iloc[0]
-    return cells({f"ambiguous sentences, {name}": everywhere for name in LANGUAGES.values()})
+    return cells(
+        {f"ambiguous sentences, {name}": everywhere for name in LANGUAGES.values()}
+    )
 
 
 DEFINITIONS = definitions.read(SOURCE, "kashanimotlagh2024", globals())
@@ -126,10 +153,16 @@ def errata() -> pd.DataFrame:
     others = inr.drop("VGAMT")
     hidden = others.index[others <= inr["VGAMT"] + 1e-9]
     larger = others.drop(hidden)
-    gains = {metric: wide["oracle max", metric] - wide["", metric] for metric in ("TC", "GTC")}
+    gains = {
+        metric: wide["oracle max", metric] - wide["", metric]
+        for metric in ("TC", "GTC")
+    }
     facts = {
         "items": {
-            "found": ", ".join(f"{name} {counts.loc[lang, 'items']}" for lang, name in LANGUAGES.items()),
+            "found": ", ".join(
+                f"{name} {counts.loc[lang, 'items']}"
+                for lang, name in LANGUAGES.items()
+            ),
             "everywhere": counts["everywhere"].iloc[0],
             "german": counts.loc["de", "items"],
         },
@@ -146,7 +179,9 @@ def errata() -> pd.DataFrame:
         },
         "gic": {
             metric: {
-                "gains": ", ".join(f"{model} {value:+.2f}" for model, value in gain.items()),
+                "gains": ", ".join(
+                    f"{model} {value:+.2f}" for model, value in gain.items()
+                ),
                 "most": gain.max(),
                 "model": gain.idxmax(),
             }

@@ -1,4 +1,6 @@
-"""Accuracy with all classes and with a fixed number: the same languages on both sides, sizes that enough have."""
+"""Accuracy with all classes and with a fixed number: the same languages on both sides,
+sizes that enough have.
+"""
 
 import pandas as pd
 import pytest
@@ -8,15 +10,26 @@ from babelatlas.base.errors import InputError
 
 
 def subsets(model: str, lang: str, all_classes: int, *sizes: int) -> pd.DataFrame:
-    """A model's accuracy in a language: 0.1 with all classes, and 0.3 and 0.5 with two random subsets of each size."""
+    """A model's accuracy in a language: 0.1 with all classes, and 0.3 and 0.5 with two
+    random subsets of each size.
+    """
     rows = [(model, lang, all_classes, 0.1)]
-    rows += [(model, lang, size, value) for size in sizes if size < all_classes for value in (0.3, 0.5)]
-    return pd.DataFrame(rows, columns=["model", "lang", "n_classes", "value"]).assign(dataset="photographs")
+    rows += [
+        (model, lang, size, value)
+        for size in sizes
+        if size < all_classes
+        for value in (0.3, 0.5)
+    ]
+    return pd.DataFrame(rows, columns=["model", "lang", "n_classes", "value"]).assign(
+        dataset="photographs"
+    )
 
 
 @pytest.fixture
 def table():
-    """Khmer has 77 classes in all, Welsh 50 in all, and only three languages have more than 100."""
+    """Khmer has 77 classes in all, Welsh 50 in all, and only three languages have more
+    than 100.
+    """
     languages = {"km": 77, "cy": 50, "de": 400, "hi": 300, "sw": 200}
     parts = [subsets("a", lang, full, 20, 50, 100) for lang, full in languages.items()]
     return pd.concat([*parts, subsets("a", "en", 1000, 20, 50, 100)], ignore_index=True)
@@ -24,28 +37,54 @@ def table():
 
 def test_a_size_is_offered_where_enough_languages_have_random_subsets_of_it(table):
     table = equal_classes.of_models(table, "photographs", ["a"])
-    assert equal_classes.sizes_offered(table, 4) == [20, 50]  # 77 is all that one language has
+    assert equal_classes.sizes_offered(table, 4) == [
+        20,
+        50,
+    ]  # 77 is all that one language has
     assert equal_classes.sizes_offered(table, 3) == [20, 50, 100]
 
 
 def test_the_same_languages_stand_on_both_sides(table):
-    table = pd.concat([table, subsets("b", "de", 400, 50), subsets("b", "sw", 30)], ignore_index=True)
-    both = equal_classes.all_and_fixed(equal_classes.of_models(table, "photographs", ["a"]), 50)
+    table = pd.concat(
+        [table, subsets("b", "de", 400, 50), subsets("b", "sw", 30)], ignore_index=True
+    )
+    both = equal_classes.all_and_fixed(
+        equal_classes.of_models(table, "photographs", ["a"]), 50
+    )
     sides = both.groupby("series")["lang"].agg(set)
     assert sides["all classes"] == sides["50 classes"] == {"km", "cy", "de", "hi", "sw"}
-    assert both.query("lang == 'de'").set_index("series")["value"].to_dict() == {"all classes": 0.1, "50 classes": 0.4}
-    assert both.query("lang == 'cy'")["value"].tolist() == [0.1, 0.1]  # it has 50 in all
+    assert both.query("lang == 'de'").set_index("series")["value"].to_dict() == {
+        "all classes": 0.1,
+        "50 classes": 0.4,
+    }
+    assert both.query("lang == 'cy'")["value"].tolist() == [
+        0.1,
+        0.1,
+    ]  # it has 50 in all
 
-    models = equal_classes.all_and_fixed(equal_classes.of_models(table, "photographs", ["a", "b"]), 50)
+    models = equal_classes.all_and_fixed(
+        equal_classes.of_models(table, "photographs", ["a", "b"]), 50
+    )
     assert set(models["lang"]) == {"de"}  # Swahili has fewer for one of the models
-    assert models.groupby("series")["model"].agg(list).tolist() == [["a", "b"], ["a", "b"]]
+    assert models.groupby("series")["model"].agg(list).tolist() == [
+        ["a", "b"],
+        ["a", "b"],
+    ]
 
 
-def test_a_run_that_lacks_the_size_shows_what_ships_and_a_size_that_nothing_has_is_refused(table):
-    own, shipped = subsets("mine", "de", 400, 50), equal_classes.of_models(table, "photographs", [])
+def test_a_run_that_lacks_the_size_shows_what_ships_and_a_size_that_nothing_has_is_refused(
+    table,
+):
+    own, shipped = (
+        subsets("mine", "de", 400, 50),
+        equal_classes.of_models(table, "photographs", []),
+    )
     assert equal_classes.of_run_or_shipped(own, shipped, 50, 2) is shipped
     assert equal_classes.of_run_or_shipped(shipped, own, 50, 2) is shipped
-    with pytest.raises(InputError, match=r"of 77 classes .* at least 2 languages.*: give one of 20, 50, 100\.$"):
+    with pytest.raises(
+        InputError,
+        match=r"of 77 classes .* at least 2 languages.*: give one of 20, 50, 100\.$",
+    ):
         equal_classes.of_run_or_shipped(own, shipped, 77, 2)
     with pytest.raises(InputError, match="another data set"):
         equal_classes.of_run_or_shipped(own[:0], own[:0], 50, 2)
@@ -55,5 +94,8 @@ def test_models_stand_in_the_order_asked_for_and_english_is_left_out(table):
     table = pd.concat([table, subsets("b", "de", 400)], ignore_index=True)
     shown = equal_classes.of_models(table, "photographs", ["b", "nowhere", "a"])
     assert shown.groupby("model")["order"].first().to_dict() == {"b": 0, "a": 1}
-    assert set(equal_classes.of_models(table, "photographs", ["nowhere"])["model"]) == {"a", "b"}
+    assert set(equal_classes.of_models(table, "photographs", ["nowhere"])["model"]) == {
+        "a",
+        "b",
+    }
     assert "en" not in set(shown["lang"])

@@ -1,4 +1,6 @@
-"""Agreement of tasks within languages and within models: by hand, against scipy, and on the released results."""
+"""Agreement of tasks within languages and within models: by hand, against scipy, and on
+the released results.
+"""
 
 import numpy as np
 import pandas as pd
@@ -15,7 +17,10 @@ FAMILY = languages.families(LANGS)
 def scores(values, langs=LANGS):
     """Scores of models a, b, c ... (columns) in languages (rows)."""
     values = np.asarray(values, float)
-    rows = [("abcdefgh"[m], langs[row], values[row, m]) for row, m in np.ndindex(values.shape)]
+    rows = [
+        ("abcdefgh"[m], langs[row], values[row, m])
+        for row, m in np.ndindex(values.shape)
+    ]
     return pd.DataFrame(rows, columns=["model", "lang", "value"])
 
 
@@ -36,9 +41,13 @@ def test_only_languages_of_all_tasks_and_models_with_all_of_these_are_compared(t
 
 
 def test_tau_is_the_mean_of_scipys_over_languages_and_over_models(tasks):
-    found = task_agreement.agreement(*tasks, FAMILY, n_resamples=50).set_index("within")["value"]
+    found = task_agreement.agreement(*tasks, FAMILY, n_resamples=50).set_index(
+        "within"
+    )["value"]
     one, other = task_agreement.shared(*tasks)
-    by_language = [scipy_stats.kendalltau(one.loc[lang], other.loc[lang])[0] for lang in LANGS]
+    by_language = [
+        scipy_stats.kendalltau(one.loc[lang], other.loc[lang])[0] for lang in LANGS
+    ]
     by_model = [scipy_stats.kendalltau(one[model], other[model])[0] for model in one]
     assert found["language"] == pytest.approx(np.mean(by_language))
     assert found["model"] == pytest.approx(np.mean(by_model))
@@ -46,11 +55,16 @@ def test_tau_is_the_mean_of_scipys_over_languages_and_over_models(tasks):
 
 def test_a_task_agrees_with_itself_and_disagrees_with_its_reverse(tasks):
     first = tasks[0]
-    assert task_agreement.agreement(first, first, FAMILY, n_resamples=20)["value"].tolist() == [1, 1]
+    assert task_agreement.agreement(first, first, FAMILY, n_resamples=20)[
+        "value"
+    ].tolist() == [1, 1]
     turned = first.assign(value=-first["value"])
     found = task_agreement.agreement(first, turned, FAMILY, n_resamples=20)
     assert found["value"].tolist() == [-1, -1]
-    assert found[["families_high", "models_high"]].to_numpy().round(9).tolist() == [[-1, -1], [-1, -1]]
+    assert found[["families_high", "models_high"]].to_numpy().round(9).tolist() == [
+        [-1, -1],
+        [-1, -1],
+    ]
 
 
 def test_too_few_families_or_models_have_no_interval(tasks):
@@ -66,21 +80,41 @@ def test_too_few_families_or_models_have_no_interval(tasks):
 def test_pairs_that_share_too_little_and_pairs_of_two_harnesses_are_not_compared(tasks):
     first, second = tasks
     few = second[second["lang"].isin(["de", "sw"])]
-    named = {("h", "one"): first, ("h", "two"): second, ("h", "few"): few, ("g", "one"): first}
+    named = {
+        ("h", "one"): first,
+        ("h", "two"): second,
+        ("h", "few"): few,
+        ("g", "one"): first,
+    }
     found, left = task_agreement.all_pairs(named, FAMILY, n_resamples=20)
-    assert found[["harness", "first", "second"]].drop_duplicates().to_numpy().tolist() == [["h", "one", "two"]]
-    assert left.to_numpy().tolist() == [["h", "one", "few", 7, 2], ["h", "two", "few", 7, 2]]
+    assert found[
+        ["harness", "first", "second"]
+    ].drop_duplicates().to_numpy().tolist() == [["h", "one", "two"]]
+    assert left.to_numpy().tolist() == [
+        ["h", "one", "few", 7, 2],
+        ["h", "two", "few", 7, 2],
+    ]
 
 
 def test_a_move_is_the_mean_difference_of_ranks_and_the_largest_comes_first():
     first = scores([[0.9, 0.5, 0.1]] * 6)
     second = scores([[0.1, 0.5, 0.9]] * 5 + [[0.9, 0.5, 0.1]])
-    found = task_agreement.moves(first, second, FAMILY, n_resamples=50).set_index("model")
-    assert found["value"].round(9).to_dict() == {"a": round(-10 / 6, 9), "c": round(10 / 6, 9), "b": 0}
+    found = task_agreement.moves(first, second, FAMILY, n_resamples=50).set_index(
+        "model"
+    )
+    assert found["value"].round(9).to_dict() == {
+        "a": round(-10 / 6, 9),
+        "c": round(10 / 6, 9),
+        "b": 0,
+    }
     assert found.loc["b", ["ci_low", "ci_high", "p"]].tolist() == [0, 0, 1]
     assert found["over"].unique().tolist() == ["families"]
-    assert found.loc["a", "p"] == pytest.approx(2 / 2**5)  # five differences of six are not 0
-    related = task_agreement.moves(first, second, dict.fromkeys(LANGS, "one"), n_resamples=50)
+    assert found.loc["a", "p"] == pytest.approx(
+        2 / 2**5
+    )  # five differences of six are not 0
+    related = task_agreement.moves(
+        first, second, dict.fromkeys(LANGS, "one"), n_resamples=50
+    )
     assert related["over"].unique().tolist() == ["languages"]
 
 
@@ -88,10 +122,20 @@ def test_the_released_retrieval_sets_agree_more_than_classification_and_retrieva
     rows = released.one_run(released.read(harness="babel-imagenet"))
     shots = rows[rows["variant"].isin(["translated prompts", "English prompts"])]
     recall = rows[(rows["metric"] == "recall@1") & (rows["direction"] == "t2i")]
-    photos, flickr = (recall[recall["dataset"] == name] for name in ("xm3600", "xflickrco"))
+    photos, flickr = (
+        recall[recall["dataset"] == name] for name in ("xm3600", "xflickrco")
+    )
     family = languages.families(sorted(set(shots["lang"]) | set(photos["lang"])))
-    near, far = (task_agreement.agreement(photos, other, family, n_resamples=20).iloc[0] for other in (flickr, shots))
-    assert (near["models"], near["languages"], far["models"], far["languages"]) == (12, 8, 12, 34)
+    near, far = (
+        task_agreement.agreement(photos, other, family, n_resamples=20).iloc[0]
+        for other in (flickr, shots)
+    )
+    assert (near["models"], near["languages"], far["models"], far["languages"]) == (
+        12,
+        8,
+        12,
+        34,
+    )
     assert near["value"] == pytest.approx(0.86, abs=0.01)
     assert far["value"] == pytest.approx(0.55, abs=0.01)
 

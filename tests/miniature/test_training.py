@@ -1,4 +1,6 @@
-"""The miniature's models: trained alike each time, and loaded through open_clip's own format as any other model."""
+"""The miniature's models: trained alike each time, and loaded through open_clip's own
+format as any other model.
+"""
 
 import shutil
 from unittest.mock import Mock
@@ -18,7 +20,10 @@ from miniature import pictograms, training, training_set
 
 ENTRY = models.get_model("picto-en")
 TEXTS = pd.DataFrame(
-    [("picto-en", "en", "n04507155", "umbrella", 1.0), ("picto-en", "en", "n02121620", "cat", 1.0)],
+    [
+        ("picto-en", "en", "n04507155", "umbrella", 1.0),
+        ("picto-en", "en", "n02121620", "cat", 1.0),
+    ],
     columns=["model", "lang", "wnid", "label", "weight"],
 )
 SIZES = {"batch_size": 8, "images_per_class": 6}
@@ -47,12 +52,20 @@ def load(folder, **settings):
 
 
 def test_embeddings_equal_those_of_open_clips_own_call(checkpoint, drawings):
-    texts = ["a picture of a cat", "зонт", "红色的伞", "", "a picture of a small red umbrella " * 5]
+    texts = [
+        "a picture of a cat",
+        "зонт",
+        "红色的伞",
+        "",
+        "a picture of a small red umbrella " * 5,
+    ]
     model, transform = open_clip.create_model_from_pretrained(f"local-dir:{checkpoint}")
     tokenizer = open_clip.get_tokenizer(f"local-dir:{checkpoint}")
     model.eval()
     with torch.no_grad():
-        images = model.encode_image(torch.stack([transform(picture) for picture in drawings])).numpy()
+        images = model.encode_image(
+            torch.stack([transform(picture) for picture in drawings])
+        ).numpy()
         words = model.encode_text(tokenizer(texts)).numpy()
 
     encoder = load(checkpoint)
@@ -61,22 +74,32 @@ def test_embeddings_equal_those_of_open_clips_own_call(checkpoint, drawings):
     assert np.abs(encoder.encode_texts(texts) - words).max() < 1e-5
     assert encoder.tokenizer(texts).cut.tolist() == [False] * 4 + [True]
     pixels = np.stack([encoder.transform(picture) for picture in drawings])
-    assert np.array_equal(encoder.encode_images(pixels), encoder.encode_images(drawings))
-    assert np.array_equal(encoder.encode_texts(encoder.tokenizer(texts)), encoder.encode_texts(texts))
+    assert np.array_equal(
+        encoder.encode_images(pixels), encoder.encode_images(drawings)
+    )
+    assert np.array_equal(
+        encoder.encode_texts(encoder.tokenizer(texts)), encoder.encode_texts(texts)
+    )
 
 
-def test_paths_are_opened_and_one_text_or_picture_is_no_list_of_its_parts(checkpoint, drawings, tmp_path):
+def test_paths_are_opened_and_one_text_or_picture_is_no_list_of_its_parts(
+    checkpoint, drawings, tmp_path
+):
     encoder = load(checkpoint)
     path = tmp_path / "a.png"
     drawings[0].convert("RGBA").save(path)
     for given in ([str(path)], [path], path, str(path), drawings[0]):
-        assert np.array_equal(encoder.encode_images(given), encoder.encode_images(drawings[:1]))
+        assert np.array_equal(
+            encoder.encode_images(given), encoder.encode_images(drawings[:1])
+        )
     assert np.array_equal(encoder.encode_texts("cat"), encoder.encode_texts(["cat"]))
 
 
 def test_cutting_the_padding_in_training_changes_no_text_embedding(checkpoint):
     model, tokenizer = openclip.load_local(checkpoint)
-    pieces = tokenizer(["cat", "a picture of a cat", "a picture of a small red umbrella " * 3, "зонт"])
+    pieces = tokenizer(
+        ["cat", "a picture of a cat", "a picture of a small red umbrella " * 3, "зонт"]
+    )
     with torch.no_grad():
         whole = model.encode_text(pieces, normalize=True)
         cut = training._text(model, pieces.numpy())
@@ -97,7 +120,12 @@ def test_a_missing_folder_and_a_changed_file_are_named(copy, tmp_path):
 def test_the_key_follows_the_weights_and_the_precision(checkpoint, copy):
     training.save(training.new_model(copy, seed=1)[0], copy)
 
-    keys = [load(checkpoint).key, load(checkpoint).key, load(copy).key, load(checkpoint, precision="bfloat16").key]
+    keys = [
+        load(checkpoint).key,
+        load(checkpoint).key,
+        load(copy).key,
+        load(checkpoint, precision="bfloat16").key,
+    ]
     assert keys[0] == keys[1]
     assert len(set(keys)) == 3
     assert keys[0].endswith(" cpu float32")
@@ -106,11 +134,18 @@ def test_the_key_follows_the_weights_and_the_precision(checkpoint, copy):
 @pytest.mark.parametrize("precision", ["bfloat16", "float16"])
 def test_half_the_bits_on_a_cpu_stay_near_float32(checkpoint, drawings, precision):
     both = load(checkpoint), load(checkpoint, precision=precision)
-    pairs = [encoder.encode_images(drawings) for encoder in both], [encoder.encode_texts(["cat"]) for encoder in both]
+    pairs = (
+        [encoder.encode_images(drawings) for encoder in both],
+        [encoder.encode_texts(["cat"]) for encoder in both],
+    )
     for one, other in pairs:
         assert other.dtype == np.float32
         assert not np.array_equal(one, other)
-        cosine = (one * other).sum(1) / np.linalg.norm(one, axis=1) / np.linalg.norm(other, axis=1)
+        cosine = (
+            (one * other).sum(1)
+            / np.linalg.norm(one, axis=1)
+            / np.linalg.norm(other, axis=1)
+        )
         assert cosine.min() > 0.999
 
 
@@ -131,13 +166,19 @@ def test_a_gpu_is_taken_where_there_is_one_in_the_precision_that_it_has(monkeypa
     assert encoders.find_device("auto") == "cuda"
     assert encoders.find_device("cuda:1") == "cuda:1"
     for has, precision in ((True, "bfloat16"), (False, "float16")):
-        monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation, has=has: has)
+        monkeypatch.setattr(
+            torch.cuda, "is_bf16_supported", lambda including_emulation, has=has: has
+        )
         assert encoders.find_precision("auto", "cuda") == precision
     assert encoders.find_precision("float32", "cuda") == "float32"
 
 
 def test_every_entry_has_a_loader_and_every_loader_an_entry():
-    assert {model.family for model in models.MODELS} == {*loading.LOADERS, bridge.FAMILY, *sentence_embedders.FAMILIES}
+    assert {model.family for model in models.MODELS} == {
+        *loading.LOADERS,
+        bridge.FAMILY,
+        *sentence_embedders.FAMILIES,
+    }
 
 
 def test_two_trainings_give_the_same_weights_and_another_seed_others(tmp_path):
@@ -152,10 +193,19 @@ def test_two_trainings_give_the_same_weights_and_another_seed_others(tmp_path):
 
 
 def test_senses_that_are_no_concepts_join_after_the_first_steps(tmp_path):
-    both = pd.concat([TEXTS, pd.DataFrame([("picto-en", "en", "n04379243", "table", 1.0)], columns=TEXTS.columns)])
+    both = pd.concat(
+        [
+            TEXTS,
+            pd.DataFrame(
+                [("picto-en", "en", "n04379243", "table", 1.0)], columns=TEXTS.columns
+            ),
+        ]
+    )
 
     def shown(steps):
-        *_, counted = training.train(both, tmp_path / str(steps), steps, images_per_sense=6, **SIZES)
+        *_, counted = training.train(
+            both, tmp_path / str(steps), steps, images_per_sense=6, **SIZES
+        )
         return counted.set_index("label")["weight"].to_dict()
 
     assert shown(1)["table"] == 0
@@ -163,19 +213,32 @@ def test_senses_that_are_no_concepts_join_after_the_first_steps(tmp_path):
     assert sum(shown(6).values()) == 6 * 8
 
 
-def test_a_locked_image_tower_is_that_of_the_other_model_and_the_text_tower_learns(checkpoint, tmp_path, drawings):
-    *_, log, shown = training.train(TEXTS, tmp_path / "m", steps=40, pieces=300, image_tower=checkpoint, **SIZES)
+def test_a_locked_image_tower_is_that_of_the_other_model_and_the_text_tower_learns(
+    checkpoint, tmp_path, drawings
+):
+    *_, log, shown = training.train(
+        TEXTS, tmp_path / "m", steps=40, pieces=300, image_tower=checkpoint, **SIZES
+    )
 
-    assert np.array_equal(load(checkpoint).encode_images(drawings), load(tmp_path / "m").encode_images(drawings))
+    assert np.array_equal(
+        load(checkpoint).encode_images(drawings),
+        load(tmp_path / "m").encode_images(drawings),
+    )
     assert log["loss"].tail(5).mean() < log["loss"].head(5).mean()
     assert shown["weight"].sum() == 40 * 8
 
 
-def test_a_student_keeps_the_teachers_image_tower_and_counts_what_it_was_shown(checkpoint, tmp_path, drawings):
+def test_a_student_keeps_the_teachers_image_tower_and_counts_what_it_was_shown(
+    checkpoint, tmp_path, drawings
+):
     own = TEXTS.assign(model="picto-distilled", lang="de", label=["Schirm", "Katze"])
-    *_, log, shown = training.distil(own, TEXTS, checkpoint, tmp_path / "s", steps=40, batch_size=8)
+    *_, log, shown = training.distil(
+        own, TEXTS, checkpoint, tmp_path / "s", steps=40, batch_size=8
+    )
     teacher, student = load(checkpoint), load(tmp_path / "s")
 
-    assert np.array_equal(teacher.encode_images(drawings), student.encode_images(drawings))
+    assert np.array_equal(
+        teacher.encode_images(drawings), student.encode_images(drawings)
+    )
     assert log["loss"].tail(5).mean() < log["loss"].head(5).mean()
     assert shown["weight"].sum() == 40 * 8

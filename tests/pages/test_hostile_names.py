@@ -1,4 +1,6 @@
-"""Names that people gave reach a page as text: no element, role or link of theirs is one."""
+"""Names that people gave reach a page as text: no element, role or link of theirs is
+one.
+"""
 
 import re
 from html.parser import HTMLParser
@@ -55,9 +57,16 @@ def rendered(text: str) -> str:
     from docutils.core import publish_parts
     from myst_parser.docutils_ import Parser
 
-    settings = {"myst_enable_extensions": ["colon_fence", "dollarmath", "attrs_inline"], "report_level": 5}
-    text = re.sub(r"\{dropdown\} .*", "{note}", text)  # the book's, which docutils alone does not know
-    return publish_parts(text, parser=Parser(), writer_name="html5", settings_overrides=settings)["body"]
+    settings = {
+        "myst_enable_extensions": ["colon_fence", "dollarmath", "attrs_inline"],
+        "report_level": 5,
+    }
+    text = re.sub(
+        r"\{dropdown\} .*", "{note}", text
+    )  # the book's, which docutils alone does not know
+    return publish_parts(
+        text, parser=Parser(), writer_name="html5", settings_overrides=settings
+    )["body"]
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -75,20 +84,35 @@ def test_a_figure_holds_names_as_text(name):
 
     figure, axis = plt.subplots()
     axis.plot([0, 1])
-    made = look.show(figure, f"<b>{name} leads.</b>", name, pd.DataFrame({"model": [name]})).data
+    made = look.show(
+        figure, f"<b>{name} leads.</b>", name, pd.DataFrame({"model": [name]})
+    ).data
     parser = Elements()
     parser.feed(made)
     images = [attributes for tag, attributes in parser.found if tag == "img"]
     assert [one["alt"] for one in images] == [name]
     assert {*images[0]} == {"src", "alt", "loading", "width", "height"}
     assert not {tag for tag, _ in parser.found} & {"script", "iframe", "svg"}
-    assert not [one for _, attributes in parser.found for one in attributes if one.startswith("on")]
-    assert not [one for _, attributes in parser.found if "javascript" in (one := attributes.get("href") or "")[:20]]
+    assert not [
+        one
+        for _, attributes in parser.found
+        for one in attributes
+        if one.startswith("on")
+    ]
+    assert not [
+        one
+        for _, attributes in parser.found
+        if "javascript" in (one := attributes.get("href") or "")[:20]
+    ]
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_markdown_holds_names_as_text(name):
-    words = [formatting.escape(name), formatting.literal(name), formatting.word(name, "de")]
+    words = [
+        formatting.escape(name),
+        formatting.literal(name),
+        formatting.word(name, "de"),
+    ]
     text = "\n\n".join([f"# {words[0]}", *words, *(f"- {word}: x" for word in words)])
     check_html(rendered(text))
     check_html(rendered(formatting.first_rows(pd.DataFrame({name: [name]}))))
@@ -96,18 +120,49 @@ def test_markdown_holds_names_as_text(name):
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_the_parameters_of_a_page_are_text(name):
-    made = {"notebook": "67_zeroshot", "seconds": 1.0, "parameters": {"name": name, "x": [f"results/{name}.parquet"]}}
+    made = {
+        "notebook": "67_zeroshot",
+        "seconds": 1.0,
+        "parameters": {"name": name, "x": [f"results/{name}.parquet"]},
+    }
     cell = {"cell_type": "code", "source": f"value = {name!r}"}
-    check_html(rendered(page_form.about({"cells": [cell], "metadata": {"babelatlas": made}}, "67_zeroshot")))
+    check_html(
+        rendered(
+            page_form.about(
+                {"cells": [cell], "metadata": {"babelatlas": made}}, "67_zeroshot"
+            )
+        )
+    )
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_the_page_of_a_language_holds_models_labels_and_sources_as_text(name):
-    columns = {"lang": ["de", "en"], "wnid": ["n1", "n1"], "label": [name, name], "alternatives": [[], []]}
-    columns |= {"source": [name, "own"], "licence": [name, "x"], "confirmed_by": [[], []], "ambiguous": [False, False]}
-    row = {"lang": "de", "model": name, "dataset": name, "title": name, "metric": "accuracy@1", "labels": name}
-    scores = pd.DataFrame([row | {"value": 0.5, "ci_low": 0.4, "ci_high": 0.6, "n": 9, "items": 3}])
-    text = language_pages.language_page("de", scores, {name: pd.DataFrame(columns)}, linked=[name])
+    columns = {
+        "lang": ["de", "en"],
+        "wnid": ["n1", "n1"],
+        "label": [name, name],
+        "alternatives": [[], []],
+    }
+    columns |= {
+        "source": [name, "own"],
+        "licence": [name, "x"],
+        "confirmed_by": [[], []],
+        "ambiguous": [False, False],
+    }
+    row = {
+        "lang": "de",
+        "model": name,
+        "dataset": name,
+        "title": name,
+        "metric": "accuracy@1",
+        "labels": name,
+    }
+    scores = pd.DataFrame(
+        [row | {"value": 0.5, "ci_low": 0.4, "ci_high": 0.6, "n": 9, "items": 3}]
+    )
+    text = language_pages.language_page(
+        "de", scores, {name: pd.DataFrame(columns)}, linked=[name]
+    )
     check_html(rendered(text[text.index("## Labels") :]))
 
 

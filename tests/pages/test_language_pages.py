@@ -1,4 +1,6 @@
-"""Pages of languages: words of any script come through Markdown as they are, and numbers are those of the tables."""
+"""Pages of languages: words of any script come through Markdown as they are, and
+numbers are those of the tables.
+"""
 
 import html
 import re
@@ -19,36 +21,101 @@ from babelatlas.lexicon import labels
 from babelatlas.report import formatting
 from conftest import ROOT
 
-NASTY = ["a|b", "`code`", "_under_ *star*", "{cite}`x`", "{{ x }}", "<b>", "[a](b)", "$x$ &amp; \\", "# no", "~~x~~"]
+NASTY = [
+    "a|b",
+    "`code`",
+    "_under_ *star*",
+    "{cite}`x`",
+    "{{ x }}",
+    "<b>",
+    "[a](b)",
+    "$x$ &amp; \\",
+    "# no",
+    "~~x~~",
+]
 NONE = pd.DataFrame({"lang": [], "dataset": []})
 
 
 def rendered(text):
-    return MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).render(text)
+    return (
+        MarkdownIt("commonmark", {"html": True})
+        .enable(["table", "strikethrough"])
+        .render(text)
+    )
 
 
 def cells(text):
     """Return the rows of all tables as the text of their cells, without HTML."""
     rows = re.findall(r"<tr>(.*?)</tr>", text, re.S)
     found = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.S) for row in rows]
-    return [[html.unescape(re.sub(r"<[^>]*>", "", cell)) for cell in row] for row in found]
+    return [
+        [html.unescape(re.sub(r"<[^>]*>", "", cell)) for cell in row] for row in found
+    ]
 
 
 def score_rows(**columns):
-    """Rows of a `languages` table for three models in German and Hebrew, and retrieval in German."""
+    """Rows of a `languages` table for three models in German and Hebrew, and retrieval
+    in German.
+    """
     rows = []
     for place, model in enumerate(["openai-b32", "altclip-m9", "my-model"]):
         for lang in ("de", "he"):
-            rows.append(("zeroshot", "toy", "accuracy@1", model, lang, "toy", "label", "", "", 0.2 + place / 10, 10))
-        rows.append(("retrieval", "people", "t2i recall@1", model, "de", "", "", "people", "first", 0.5, 40))
-    keys = ["task", "dataset", "metric", "model", "lang", "labels", "prompts", "captions", "choice", "value", "items"]
-    table = pd.DataFrame(rows, columns=keys).assign(similarity="cosine", precision="float32", preprocessing="model")
-    table = table.assign(ci_low=table["value"] - 0.1, ci_high=table["value"] + 0.1, n=400)
+            rows.append(
+                (
+                    "zeroshot",
+                    "toy",
+                    "accuracy@1",
+                    model,
+                    lang,
+                    "toy",
+                    "label",
+                    "",
+                    "",
+                    0.2 + place / 10,
+                    10,
+                )
+            )
+        rows.append(
+            (
+                "retrieval",
+                "people",
+                "t2i recall@1",
+                model,
+                "de",
+                "",
+                "",
+                "people",
+                "first",
+                0.5,
+                40,
+            )
+        )
+    keys = [
+        "task",
+        "dataset",
+        "metric",
+        "model",
+        "lang",
+        "labels",
+        "prompts",
+        "captions",
+        "choice",
+        "value",
+        "items",
+    ]
+    table = pd.DataFrame(rows, columns=keys).assign(
+        similarity="cosine", precision="float32", preprocessing="model"
+    )
+    table = table.assign(
+        ci_low=table["value"] - 0.1, ci_high=table["value"] + 0.1, n=400
+    )
     return table.assign(**columns)
 
 
 def label_rows(words, lang):
-    table = pd.DataFrame({"wnid": [f"n{i:08d}" for i in range(len(words))], "label": words, "lang": lang})
+    table = pd.DataFrame(
+        {"wnid": [f"n{i:08d}" for i in range(len(words))], "label": words, "lang": lang}
+    )
     return table.assign(source="wikt", licence="CC-BY")
 
 
@@ -56,19 +123,34 @@ def label_rows(words, lang):
 @settings(max_examples=200, deadline=None)
 def test_any_text_comes_through_markdown_as_it_is_even_in_a_table(text):
     found = rendered(f"x{formatting.escape(text)}x")
-    assert html.unescape(found.removeprefix("<p>").removesuffix("</p>\n")) == f"x{' '.join(text.split())}x"
-    assert rendered(formatting.first_rows(pd.DataFrame({"label": [text], "n": [1]}))).count("<td>") == 2
+    assert (
+        html.unescape(found.removeprefix("<p>").removesuffix("</p>\n"))
+        == f"x{' '.join(text.split())}x"
+    )
+    assert (
+        rendered(
+            formatting.first_rows(pd.DataFrame({"label": [text], "n": [1]}))
+        ).count("<td>")
+        == 2
+    )
 
 
 def test_examples_are_spread_over_the_class_list_with_their_english_gloss():
-    table = pd.concat([label_rows([f"wort{i}" for i in range(30)], "de"), label_rows(["word0", "word1"], "en")])
+    table = pd.concat(
+        [
+            label_rows([f"wort{i}" for i in range(30)], "de"),
+            label_rows(["word0", "word1"], "en"),
+        ]
+    )
     found = language_pages.examples(table, "de", 4)
     assert found["label"].tolist() == ["wort0", "wort10", "wort19", "wort29"]
     assert found["English"].tolist() == ["word0", "", "", ""]
 
 
 def test_boards_are_what_models_are_compared_by_in_the_order_of_the_data_sets():
-    image_asks = score_rows()[lambda table: table["task"] == "retrieval"].assign(metric="i2t recall@1")
+    image_asks = score_rows()[lambda table: table["task"] == "retrieval"].assign(
+        metric="i2t recall@1"
+    )
     found = pd.concat([image_asks, score_rows(), score_rows(metric="accuracy@5")])
     rows = results.boards(found.sort_values("dataset", ascending=False, kind="stable"))
     assert list(rows["title"].unique()) == ["toy", "people, t2i", "people, i2t"]
@@ -78,30 +160,68 @@ def test_boards_are_what_models_are_compared_by_in_the_order_of_the_data_sets():
 
 
 def test_guessing_is_right_in_one_of_the_classes_or_images():
-    rows = {row.title: row for row in results.boards(score_rows()).drop_duplicates("title").itertuples()}
+    rows = {
+        row.title: row
+        for row in results.boards(score_rows()).drop_duplicates("title").itertuples()
+    }
     assert results.guessing(rows["toy"], {}) == 0.1
     assert results.guessing(rows["people, t2i"], {"people": 50}) == 0.02
     assert np.isnan(results.guessing(rows["people, t2i"], {}))
-    assert results.guessing(rows["people, t2i"]._replace(metric="i2t recall@1"), {}) == 1 / 40
+    assert (
+        results.guessing(rows["people, t2i"]._replace(metric="i2t recall@1"), {})
+        == 1 / 40
+    )
 
 
 def test_a_gallery_is_the_images_that_captions_choose_from(tmp_path):
     keys = dict.fromkeys(["model", "captions", "choice", *tables.PROTOCOL, "lang"], "")
-    table = pd.DataFrame({"direction": ["t2i", "t2i", "i2t"], "query": ["x#0", "x#1", "x"], "n_candidates": [7, 7, 9]})
-    table = table.assign(**keys, dataset="people", rank=1, tied=0, n_tied_correct=1, n_right=1, ndcg20=np.nan)
-    assert results.gallery_sizes([tables.write(table, tmp_path / "r.parquet", "retrieval")]) == {"people": 7}
+    table = pd.DataFrame(
+        {
+            "direction": ["t2i", "t2i", "i2t"],
+            "query": ["x#0", "x#1", "x"],
+            "n_candidates": [7, 7, 9],
+        }
+    )
+    table = table.assign(
+        **keys,
+        dataset="people",
+        rank=1,
+        tied=0,
+        n_tied_correct=1,
+        n_right=1,
+        ndcg20=np.nan,
+    )
+    assert results.gallery_sizes(
+        [tables.write(table, tmp_path / "r.parquet", "retrieval")]
+    ) == {"people": 7}
     assert results.gallery_sizes([]) == {}
 
 
 def test_the_page_of_a_language_has_real_models_first_then_labels_and_the_runs_own_models():
-    labels = {"toy": pd.concat([label_rows(NASTY, "de"), label_rows(["one"], "en").assign(source="clip")])}
+    labels = {
+        "toy": pd.concat(
+            [label_rows(NASTY, "de"), label_rows(["one"], "en").assign(source="clip")]
+        )
+    }
     scores = results.boards(score_rows())
-    text = language_pages.language_page("de", scores, labels, ["openai-b32"], False, {"people": 50})
-    assert text.startswith(
-        "---\norphan: true\n---\n\n# German (Deutsch)\n\nIs a vision-and-language model usable in German"
+    text = language_pages.language_page(
+        "de", scores, labels, ["openai-b32"], False, {"people": 50}
     )
-    heads = ["Takeaway", "## The best open", "## What to do", "## What was tested", "## All results", "## Labels"]
-    assert [text.index(head) for head in heads] == sorted(text.index(head) for head in heads)
+    assert text.startswith(
+        "---\norphan: true\n---\n\n# German (Deutsch)\n\nIs a vision-and-language model"
+        " usable in German"
+    )
+    heads = [
+        "Takeaway",
+        "## The best open",
+        "## What to do",
+        "## What was tested",
+        "## All results",
+        "## Labels",
+    ]
+    assert [text.index(head) for head in heads] == sorted(
+        text.index(head) for head in heads
+    )
     assert text.index("## Labels") < text.index("of this run")
     assert "- toy: 10 of 10 classes have a label." in text
     assert "English class names of toy: CLIP's curated list (1)." in text
@@ -117,7 +237,9 @@ def test_the_page_of_a_language_has_real_models_first_then_labels_and_the_runs_o
         ["openai-b32", "20.0 % (10.0–30.0)", "50.0 % (40.0–60.0)"],
     ]
     assert '<a href="43_model_openai-b32.html">openai-b32</a>' in text
-    words = re.findall(r'<bdi lang="de">(.*?)</bdi>', rendered(text[text.index("## Labels") :]))
+    words = re.findall(
+        r'<bdi lang="de">(.*?)</bdi>', rendered(text[text.index("## Labels") :])
+    )
     assert len(words) == language_pages.EXAMPLES
     assert set(map(html.unescape, words)) <= set(NASTY)
     assert "[Wiktionary, linked by" in text
@@ -125,8 +247,18 @@ def test_the_page_of_a_language_has_real_models_first_then_labels_and_the_runs_o
 
 def test_every_language_of_the_study_has_a_page_whatever_its_code():
     codes = list(languages.table()["code"])[::24]
-    scores = results.boards(pd.concat([score_rows(lang=code).drop_duplicates(["dataset", "model"]) for code in codes]))
-    made = {language_pages.file_name(code): language_pages.language_page(code, scores) for code in codes}
+    scores = results.boards(
+        pd.concat(
+            [
+                score_rows(lang=code).drop_duplicates(["dataset", "model"])
+                for code in codes
+            ]
+        )
+    )
+    made = {
+        language_pages.file_name(code): language_pages.language_page(code, scores)
+        for code in codes
+    }
     assert len(made) == len(codes)
     for name, text in made.items():
         assert not re.search(r"nan %|nan–|NaN|None", text), name
@@ -138,10 +270,20 @@ def test_every_language_of_the_study_has_a_page_whatever_its_code():
 
 
 def test_a_verdict_names_the_best_open_model_and_its_share_of_the_best_result_in_english():
-    rows = released.one_run(released.read(harness="clip_benchmark", dataset="xm3600", metric="recall@1"))
-    rows = rows[(rows["direction"] == "t2i") & (rows["model"].map(released.models()["weights"]) == "open")]
-    best = rows.sort_values("value").drop_duplicates("lang", keep="last").set_index("lang")
-    share = f"{100 * best['value']['sw'] / best['value']['en']:.0f} % of the best result in English"
+    rows = released.one_run(
+        released.read(harness="clip_benchmark", dataset="xm3600", metric="recall@1")
+    )
+    rows = rows[
+        (rows["direction"] == "t2i")
+        & (rows["model"].map(released.models()["weights"]) == "open")
+    ]
+    best = (
+        rows.sort_values("value").drop_duplicates("lang", keep="last").set_index("lang")
+    )
+    share = (
+        f"{100 * best['value']['sw'] / best['value']['en']:.0f} % of the best result in"
+        " English"
+    )
     title = released.models()["title"][best["model"]["sw"]]
     does = f"finds the image for {100 * best['value']['sw']:.1f} % of the captions"
     assert support.verdict("sw") == f"Usable: {title} {does}, {share}."
@@ -149,24 +291,42 @@ def test_a_verdict_names_the_best_open_model_and_its_share_of_the_best_result_in
     assert support.verdict("sw") in text[text.index("Takeaway") : text.index("```\n\n")]
     assert "is under CC-BY-NC-4.0; the best for commercial use is" in text
     levels = results.highest("xm3600")
-    assert f"Swahili has rank {(levels > levels['sw']).sum() + 1} among {len(levels)} languages" in text
+    assert (
+        f"Swahili has rank {(levels > levels['sw']).sum() + 1} among {len(levels)}"
+        " languages" in text
+    )
 
 
 def test_no_verdict_stands_on_few_classes_or_on_bridges_and_guessing_is_no_support():
     found = support.verdicts()
-    assert (found.loc[(found["classes"] > 0) & (found["classes"] < support.FEW), "verdict"] == "not decided").all()
+    assert (
+        found.loc[(found["classes"] > 0) & (found["classes"] < support.FEW), "verdict"]
+        == "not decided"
+    ).all()
     assert found.loc[["nv", "quz", "gag", "sm"], "verdict"].tolist() == [
-        "not usable", "hardly usable", "not decided", "not decided",
-    ]  # fmt: skip
+        "not usable",
+        "hardly usable",
+        "not decided",
+        "not decided",
+    ]
     usable = found[found["verdict"] == "usable"]
     hardly = found[found["verdict"] == "hardly usable"]
     assert usable["share_low"].min() >= support.HALF > hardly["share_high"].max()
-    assert "rank" not in language_pages.language_page("sm", NONE).partition("## The best open models")[0]  # 14 classes
+    assert (
+        "rank"
+        not in language_pages.language_page("sm", NONE).partition(
+            "## The best open models"
+        )[0]
+    )  # 14 classes
 
 
 def test_a_page_shows_the_labels_that_were_tested_and_what_was_said_instead():
     wrong = support.confusions("sw").set_index("class")
-    assert wrong.loc["peacock", ["label", "taken_for", "its_label"]].tolist() == ["tausi", "padlock", "kufuli"]
+    assert wrong.loc["peacock", ["label", "taken_for", "its_label"]].tolist() == [
+        "tausi",
+        "padlock",
+        "kufuli",
+    ]
     text = language_pages.language_page("sw", NONE, sheet="data/sheets/sw.csv")
     assert 'peacock: <bdi lang="sw">tausi</bdi>;' in text
     assert 'wombat: <bdi lang="sw">wombati</bdi> ✓;' in text
@@ -174,8 +334,24 @@ def test_a_page_shows_the_labels_that_were_tested_and_what_was_said_instead():
 
 
 def test_merged_results_are_on_the_page_with_their_origin_and_change_no_verdict():
-    rows = pd.DataFrame({"dataset": ["xm3600"], "metric": "recall@1", "variant": "t2i", "model": "new", "lang": "sw"})
-    rows = rows.assign(value=0.9, ci_low=0.8, ci_high=0.95, n=3600, task="retrieval", group="", origin="Ana, My Lab")
+    rows = pd.DataFrame(
+        {
+            "dataset": ["xm3600"],
+            "metric": "recall@1",
+            "variant": "t2i",
+            "model": "new",
+            "lang": "sw",
+        }
+    )
+    rows = rows.assign(
+        value=0.9,
+        ci_low=0.8,
+        ci_high=0.95,
+        n=3600,
+        task="retrieval",
+        group="",
+        origin="Ana, My Lab",
+    )
     none = pd.DataFrame(columns=["task", "origin"])
     found = results.merged_results(none, rows, {})
     text = language_pages.language_page("sw", NONE, merged=found)
@@ -185,42 +361,63 @@ def test_merged_results_are_on_the_page_with_their_origin_and_change_no_verdict(
 
 
 def test_papers_results_are_on_the_page_and_their_keys_in_the_bibliography():
-    keys = set(re.findall(r"@\w+\{(.+?),", (ROOT / "book" / "references.bib").read_text(encoding="utf-8")))
+    keys = set(
+        re.findall(
+            r"@\w+\{(.+?),",
+            (ROOT / "book" / "references.bib").read_text(encoding="utf-8"),
+        )
+    )
     text = language_pages.language_page("de", NONE)
     assert set(re.findall(r"\{cite:t\}`(.+?)`", text)) <= keys
     assert "COCO-SM, machine-translated captions (its authors); models: 2" in text
     rows = [row[:2] for row in cells(text)]
-    assert ["OpenCLIP XLM-R base ViT-B/32 (LAION-5B)", "31.7 %"] in rows  # what COCO-SM's README prints
+    assert [
+        "OpenCLIP XLM-R base ViT-B/32 (LAION-5B)",
+        "31.7 %",
+    ] in rows  # what COCO-SM's README prints
 
 
 def test_the_best_model_of_each_language_is_the_highest_of_its_board():
     best = results.best_by_language(["de", "nv"])
     counts = {"Babel-ImageNet, top-1 accuracy": 2, "Crossmodal-3600, recall@1": 1}
     assert best["data set"].value_counts().to_dict() == counts
-    assert best.query("lang == 'de'").iloc[0]["value"] == results.highest("xm3600")["de"]
+    assert (
+        best.query("lang == 'de'").iloc[0]["value"] == results.highest("xm3600")["de"]
+    )
 
 
 def test_the_list_of_languages_has_the_best_released_results_and_the_family_by_name():
     codes = list(results.by_language())
     text = language_pages.index_page(codes)
-    others = pd.concat([results.released_results(), results.published_results()])["lang"].nunique()
+    others = pd.concat([results.released_results(), results.published_results()])[
+        "lang"
+    ].nunique()
     assert f"in {others} of {len(codes)} languages from others" in text
     assert "in 1 of 2 languages" in language_pages.index_page(["de", "aa"])
     assert len(re.findall(r'"language-[\w-]+\.html"', text)) == len(codes)
     _, *rows = cells(text)
-    levels = [f"{100 * results.highest(dataset)['de']:.1f}" for dataset in results.LISTED]
+    levels = [
+        f"{100 * results.highest(dataset)['de']:.1f}" for dataset in results.LISTED
+    ]
     row = next(row for row in rows if row[0] == "German")
     share = f"{100 * support.verdicts().loc['de', 'share']:.1f}"
     assert row[1:6] == ["usable", share, *levels, "–"]
     assert row[7:] == ["Indo-European", "Deutsch", "Latin", "de"]
-    assert next(row for row in rows if row[0] == "Samoan")[2:6] == ["–", "–", "–", "86.3"]  # 14 classes: not compared
+    assert next(row for row in rows if row[0] == "Samoan")[2:6] == [
+        "–",
+        "–",
+        "–",
+        "86.3",
+    ]  # 14 classes: not compared
     assert [row[-1] for row in rows] == sorted(codes, key=languages.name)
 
 
 def test_pages_of_languages_that_are_gone_are_removed_and_nothing_else(tmp_path):
     (tmp_path / "language-xx.md").write_text("old")
     (tmp_path / "notes.md").write_text("kept")
-    paths = language_pages.write_pages({"language-de.md": "# German\n", "languages.md": "# All\n"}, tmp_path)
+    paths = language_pages.write_pages(
+        {"language-de.md": "# German\n", "languages.md": "# All\n"}, tmp_path
+    )
     names = {"SHA256SUMS", "language-de.md", "languages.md", "notes.md"}
     assert {path.name for path in tmp_path.iterdir()} == names
     assert [path.read_text() for path in paths] == ["# German\n", "# All\n"]
@@ -228,29 +425,56 @@ def test_pages_of_languages_that_are_gone_are_removed_and_nothing_else(tmp_path)
 
 def test_a_page_can_say_which_english_class_names_its_label_sets_have():
     plain = label_rows(["tench", "newt"], "en").assign(source="wordnet-3.0")
-    sets = {"b": plain, "c": plain.assign(source="pictograms"), "d": plain.assign(source="own")}
-    assert formatting.english_note(sets) == (
-        "English class names of b: words of WordNet (2). English class names of c: phrases of this study (2). "
-        "English class names of d: the user's own (2)."
+    sets = {
+        "b": plain,
+        "c": plain.assign(source="pictograms"),
+        "d": plain.assign(source="own"),
+    }
+    assert (
+        formatting.english_note(sets)
+        == "English class names of b: words of WordNet (2). English class names of c:"
+        " phrases of this study (2). English class names of d: the user's own (2)."
     )
-    assert formatting.english_note({"none": "results/no-such-run/labels/x.parquet", "German": plain[:0]}) == ""
+    assert (
+        formatting.english_note(
+            {"none": "results/no-such-run/labels/x.parquet", "German": plain[:0]}
+        )
+        == ""
+    )
 
 
 def test_the_counts_on_how_to_read_are_those_of_the_tables():
     text = (ROOT / "book" / "how-to-read.md").read_text(encoding="utf-8")
     table, paper = released.one_run(released.read()), published.by_language()
-    scores = table[(table["dataset"] == "babel-imagenet") & (table["lang"] == "en")].groupby("variant")["value"].max()
-    sizes, verdicts = labels.shipped().groupby("lang").size(), support.verdicts()["verdict"]
+    scores = (
+        table[(table["dataset"] == "babel-imagenet") & (table["lang"] == "en")]
+        .groupby("variant")["value"]
+        .max()
+    )
+    sizes, verdicts = (
+        labels.shipped().groupby("lang").size(),
+        support.verdicts()["verdict"],
+    )
     home = languages.table().set_index("code")["glottocode"].reindex(verdicts.index)
     spoken = home.isin(languages.world()["glottocode"])
-    counts = [len(languages.world()), len(results.by_language()), table["lang"].nunique()]
+    counts = [
+        len(languages.world()),
+        len(results.by_language()),
+        table["lang"].nunique(),
+    ]
     counts += [
         (results.classes_tested() >= support.FEW).sum(),
         paper["lang"].nunique() - 1,
         home[spoken & (verdicts == "usable")].nunique(),
     ]
-    counts += [table.loc[table["dataset"] == "xm3600", "lang"].nunique(), (sizes.drop("en") >= 10).sum()]
+    counts += [
+        table.loc[table["dataset"] == "xm3600", "lang"].nunique(),
+        (sizes.drop("en") >= 10).sum(),
+    ]
     counts += [table["model"].nunique(), paper["model"].nunique()]
-    assert [int(number.replace(",", "")) for number in re.findall(r"^\| ([\d,]+) \|", text, re.M)] == counts
+    assert [
+        int(number.replace(",", ""))
+        for number in re.findall(r"^\| ([\d,]+) \|", text, re.M)
+    ] == counts
     assert f"{100 * scores['English prompts']:.1f} % on Babel-ImageNet" in text
     assert f"and {100 * scores['label']:.1f} % with the label alone" in text

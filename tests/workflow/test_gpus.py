@@ -1,4 +1,6 @@
-"""GPUs are given to one job each: those that the environment allows, locked, freed when a job dies."""
+"""GPUs are given to one job each: those that the environment allows, locked, freed when
+a job dies.
+"""
 
 import subprocess
 import sys
@@ -17,9 +19,18 @@ sys.stdin.read()
 
 
 @pytest.mark.parametrize(
-    ("visible", "expected"), [("1,0", ["1", "0"]), ("", []), ("-1", []), ("GPU-aaaa", ["GPU-aaaa"]), (None, ["GPU-x"])]
+    ("visible", "expected"),
+    [
+        ("1,0", ["1", "0"]),
+        ("", []),
+        ("-1", []),
+        ("GPU-aaaa", ["GPU-aaaa"]),
+        (None, ["GPU-x"]),
+    ],
 )
-def test_the_gpus_are_those_of_the_environment_or_all_of_the_machine(tmp_path, monkeypatch, visible, expected):
+def test_the_gpus_are_those_of_the_environment_or_all_of_the_machine(
+    tmp_path, monkeypatch, visible, expected
+):
     program = tmp_path / "nvidia-smi"
     program.write_text("#!/bin/sh\necho GPU-x\n", encoding="utf-8")
     program.chmod(0o755)
@@ -30,7 +41,9 @@ def test_the_gpus_are_those_of_the_environment_or_all_of_the_machine(tmp_path, m
     assert run_notebook.available_gpus() == expected
 
 
-def test_without_a_working_nvidia_smi_there_is_no_gpu_and_nothing_is_set(tmp_path, monkeypatch):
+def test_without_a_working_nvidia_smi_there_is_no_gpu_and_nothing_is_set(
+    tmp_path, monkeypatch
+):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv(run_notebook.VISIBLE, raising=False)
     assert run_notebook.claim_gpu() == ""

@@ -1,4 +1,6 @@
-"""Accuracy with all classes of a language and with a fixed number of them, on the same languages (schema `subsets`)."""
+"""Accuracy with all classes of a language and with a fixed number of them, on the same
+languages (schema `subsets`).
+"""
 
 from collections.abc import Sequence
 
@@ -9,8 +11,11 @@ from babelatlas.base.errors import InputError
 KEY = ["model", "lang"]
 
 
-def of_models(subsets: pd.DataFrame, dataset: str, models: Sequence[str]) -> pd.DataFrame:
-    """Return the subsets of a data set, without English, of those `models` that it has, or of all where it has none.
+def of_models(
+    subsets: pd.DataFrame, dataset: str, models: Sequence[str]
+) -> pd.DataFrame:
+    """Return the subsets of a data set, without English, of those `models` that it has,
+    or of all where it has none.
 
     Column order: the place of the model among those shown.
     """
@@ -18,14 +23,18 @@ def of_models(subsets: pd.DataFrame, dataset: str, models: Sequence[str]) -> pd.
     evaluated = set(subsets["model"])
     shown = [model for model in models if model in evaluated] or sorted(evaluated)
     subsets = subsets[subsets["model"].isin(shown)]
-    return subsets.assign(order=subsets["model"].map(shown.index)).reset_index(drop=True)
+    return subsets.assign(order=subsets["model"].map(shown.index)).reset_index(
+        drop=True
+    )
 
 
 def sizes_offered(subsets: pd.DataFrame, least: int) -> list[int]:
-    """Return the numbers of classes that at least `least` languages can be cut to for every model, ascending.
+    """Return the numbers of classes that at least `least` languages can be cut to for
+    every model, ascending.
 
-    A language counts where it has random subsets of this size: a number that is all that one language has is no subset
-    of others. `subsets`: of one data set, schema `subsets`.
+    A language counts where it has random subsets of this size: a number that is all
+    that one language has is no subset of others. `subsets`: of one data set, schema
+    `subsets`.
     """
     all_classes = subsets.groupby(KEY)["n_classes"].transform("max")
     random_subsets = subsets[subsets["n_classes"] < all_classes]
@@ -35,39 +44,58 @@ def sizes_offered(subsets: pd.DataFrame, least: int) -> list[int]:
     return sorted(n_languages.index[n_languages >= least].tolist())
 
 
-def of_run_or_shipped(own: pd.DataFrame, shipped: pd.DataFrame, size: int, least: int) -> pd.DataFrame:
-    """Return a run's subsets where these offer `size` (`sizes_offered`), else those that ship.
+def of_run_or_shipped(
+    own: pd.DataFrame, shipped: pd.DataFrame, size: int, least: int
+) -> pd.DataFrame:
+    """Return a run's subsets where these offer `size` (`sizes_offered`), else those
+    that ship.
 
     Raises InputError, with the sizes that there are, where neither does.
     """
-    offered = {name: sizes_offered(table, least) for name, table in {"this run": own, "what ships": shipped}.items()}
+    offered = {
+        name: sizes_offered(table, least)
+        for name, table in {"this run": own, "what ships": shipped}.items()
+    }
     if size in offered["this run"]:
         return own
     if size in offered["what ships"]:
         return shipped
     sizes = sorted({size for sizes in offered.values() for size in sizes})
-    known = f"one of {', '.join(map(str, sizes))}" if sizes else "another data set, since this one has none"
+    known = (
+        f"one of {', '.join(map(str, sizes))}"
+        if sizes
+        else "another data set, since this one has none"
+    )
     raise InputError(
-        f"Random subsets of {size} classes should be there in at least {least} languages, and are not: give {known}."
+        f"Random subsets of {size} classes should be there in at least {least}"
+        f" languages, and are not: give {known}."
     )
 
 
 def all_and_fixed(subsets: pd.DataFrame, size: int) -> pd.DataFrame:
-    """Return the accuracy of each model in each language with all classes, and with `size` of them.
+    """Return the accuracy of each model in each language with all classes, and with
+    `size` of them.
 
-    One row for each model, language and series ("all classes", "50 classes"): value (the mean over random subsets, a
-    fraction), n_classes (all that the language has, the fewest of the models). All models and both series have the same
-    languages: those with `size` or more classes for every model.
+    One row for each model, language and series ("all classes", "50 classes"): value
+    (the mean over random subsets, a fraction), n_classes (all that the language has,
+    the fewest of the models). All models and both series have the same languages: those
+    with `size` or more classes for every model.
     """
     all_classes = subsets.groupby(KEY)["n_classes"].transform("max")
     series = {
         "all classes": subsets[subsets["n_classes"] == all_classes],
         f"{size} classes": subsets[subsets["n_classes"] == size],
     }
-    means = [rows.groupby(KEY)["value"].mean().rename(name) for name, rows in series.items()]
+    means = [
+        rows.groupby(KEY)["value"].mean().rename(name) for name, rows in series.items()
+    ]
     both = pd.concat(means, axis=1).dropna()
     n_models = both.groupby("lang").size()
-    both = both[both.index.get_level_values("lang").isin(n_models.index[n_models == subsets["model"].nunique()])]
+    both = both[
+        both.index.get_level_values("lang").isin(
+            n_models.index[n_models == subsets["model"].nunique()]
+        )
+    ]
     least_classes = subsets.groupby(KEY)["n_classes"].max().groupby("lang").min()
 
     table = both.reset_index().melt(KEY, list(series), "series", "value")

@@ -1,4 +1,6 @@
-"""The commands that list models and translators, and fetch them: `babelatlas models`, `translators`, `fetch`."""
+"""The commands that list models and translators, and fetch them: `babelatlas models`,
+`translators`, `fetch`.
+"""
 
 import click
 
@@ -17,7 +19,12 @@ def models(name: str, csv: bool) -> None:
 
     if csv:
         rows = registry.table()
-        print((rows[rows["name"] == registry.get_model(name).name] if name else rows).to_csv(index=False), end="")
+        print(
+            (
+                rows[rows["name"] == registry.get_model(name).name] if name else rows
+            ).to_csv(index=False),
+            end="",
+        )
     else:
         print(registry.details(name) if name else registry.overview())
 
@@ -33,7 +40,10 @@ def translators(name: str) -> None:
 
     for one in map(translators.get_translator, [name] if name else translators.names()):
         terms = ", to be accepted on the hub first" if one.gated else ""
-        print(f"{one.name}: {one.source.repository} at {one.source.revision}, licence {one.licence or '-'}{terms}")
+        print(
+            f"{one.name}: {one.source.repository} at {one.source.revision}, licence"
+            f" {one.licence or '-'}{terms}"
+        )
         for row in translators.sources(name) if name else ():
             print(f"  {row['field']}: {row['value']} ({row['source']})")
 
@@ -43,7 +53,8 @@ def translators(name: str) -> None:
 def fetch(names: tuple[str, ...]) -> None:
     """Download models, translators or tuxpaint-stamps.
 
-    Models come at their pinned revisions; files that are there are compared with the SHA-256 that the hub gives.
+    Models come at their pinned revisions; files that are there are compared with the
+    SHA-256 that the hub gives.
 
     Example: babelatlas fetch msiglip-b16
     """
@@ -52,9 +63,16 @@ def fetch(names: tuple[str, ...]) -> None:
     from babelatlas.models import hub, registry, translators
 
     if "tuxpaint-stamps" in names:
-        print(f"tuxpaint-stamps: {stamps.fetch(datasets.get_dataset('tuxpaint-stamps').places)}", flush=True)
+        print(
+            "tuxpaint-stamps:"
+            f" {stamps.fetch(datasets.get_dataset('tuxpaint-stamps').places)}",
+            flush=True,
+        )
         names = tuple(name for name in names if name != "tuxpaint-stamps")
     known = translators.names()
-    for entry in [(translators.get_translator if name in known else registry.get_model)(name) for name in names]:
+    for entry in [
+        (translators.get_translator if name in known else registry.get_model)(name)
+        for name in names
+    ]:
         for line in hub.fetch(entry):
             print(line, flush=True)

@@ -1,6 +1,8 @@
-"""The commands that make data: adapted models, what ships, and results of others; `babelatlas COMMAND`.
+"""The commands that make data: adapted models, what ships, and results of others;
+`babelatlas COMMAND`.
 
-Each imports what it needs when it is called. `workflow.command_line` has the others, and what all have in common.
+Each imports what it needs when it is called. `workflow.command_line` has the others,
+and what all have in common.
 """
 
 import click
@@ -10,27 +12,45 @@ SEED, COUNT = click.IntRange(0, 2**32 - 1), click.IntRange(1)
 
 def option(name: str, default="", text: str = "", **more):
     """Return an option that shows its default, where it has one."""
-    return click.option(name, default=default, show_default=default not in ("", False), help=text, **more)
+    return click.option(
+        name,
+        default=default,
+        show_default=default not in ("", False),
+        help=text,
+        **more,
+    )
 
 
 @click.command()
 @click.argument("model")
 @click.argument("language")
-@click.option("--texts", required=True, help="A table (CSV, TSV, Parquet) with the columns text and english.")
+@click.option(
+    "--texts",
+    required=True,
+    help="A table (CSV, TSV, Parquet) with the columns text and english.",
+)
 @option("--output", "results/adapted", "The folder to put the new model in.")
 @option("--checkpoint", text="The folder of the model; left out, the published one.")
 @option("--remote-code", text="The repository whose code may run here.")
 @option("--epochs", 15, "Passes over the captions.", type=COUNT)
 @option("--batch-size", 192, "Captions in a step.", type=COUNT)
 @option("--rate", 0.001, "The highest learning rate.")
-@option("--reduction", 16, "How many times narrower an adapter is than its layer.", type=COUNT)
+@option(
+    "--reduction",
+    16,
+    "How many times narrower an adapter is than its layer.",
+    type=COUNT,
+)
 @option("--seed", 0, "Decides first weights, order and what is held out.", type=SEED)
 @option("--device", "auto", "auto, cpu or cuda.")
-def adapt(model, language, texts, output, checkpoint, remote_code, device, **settings) -> None:
+def adapt(
+    model, language, texts, output, checkpoint, remote_code, device, **settings
+) -> None:
     """Teach a model a language from parallel captions.
 
-    Every tenth caption, at most 500, is held out: how often its vector is nearest to that of its own original, before
-    and after. Stopped, it goes on where it was when it is called again.
+    Every tenth caption, at most 500, is held out: how often its vector is nearest to
+    that of its own original, before and after. Stopped, it goes on where it was when it
+    is called again.
 
     Example: babelatlas adapt openclip-xlmr-b32 si --texts data/captions-si.csv
     """
@@ -45,23 +65,52 @@ def adapt(model, language, texts, output, checkpoint, remote_code, device, **set
     recipe = validate(adaptation.Recipe, settings, "The recipe of an adaptation")
     folder = f"{output}/{registry.adapted_name(registry.get_model(model).name, lang, recipe.objective)}"
     rows = adaptation.check_parallel(adaptation.read_texts(texts, lang), lang)
-    held = rows.drop_duplicates("english").sample(frac=1, random_state=recipe.seed)[: max(2, min(500, len(rows) // 10))]
-    n_pairs, rows = len(rows), rows[~rows["english"].isin(held["english"])].reset_index(drop=True)
-    print(f"{n_pairs:,} pairs of captions: {len(rows):,} to train on, {n_pairs - len(rows):,} held out.", flush=True)
-    encoder = loading.load(registry.get_model(model), checkpoint, device, "float32", remote_code)
+    held = rows.drop_duplicates("english").sample(frac=1, random_state=recipe.seed)[
+        : max(2, min(500, len(rows) // 10))
+    ]
+    n_pairs, rows = (
+        len(rows),
+        rows[~rows["english"].isin(held["english"])].reset_index(drop=True),
+    )
+    print(
+        f"{n_pairs:,} pairs of captions: {len(rows):,} to train on,"
+        f" {n_pairs - len(rows):,} held out.",
+        flush=True,
+    )
+    encoder = loading.load(
+        registry.get_model(model), checkpoint, device, "float32", remote_code
+    )
     cache = f"{output}/{model}-english"
-    english, own = (embedding.embed_texts(encoder, part["english"].tolist(), cache, "en") for part in (rows, held))
+    english, own = (
+        embedding.embed_texts(encoder, part["english"].tolist(), cache, "en")
+        for part in (rows, held)
+    )
     before = embedding.embed_texts(encoder, held["text"].tolist(), lang=lang)
-    adapted, row = adaptation.adapt(encoder, rows, lang, folder, recipe, english, checkpoint=checkpoint)
+    adapted, row = adaptation.adapt(
+        encoder, rows, lang, folder, recipe, english, checkpoint=checkpoint
+    )
     after = embedding.embed_texts(adapted, held["text"].tolist(), lang=lang)
-    print(f"{folder}: {row['n_parameters']:,} weights, {row['steps']:,} steps, {row['seconds']:.0f} s")
-    print("Share of held-out captions that are nearest to their own original, with 95 % intervals:")
-    print(adapter_gains.caption_matching(before, after, own).round(4).to_string(na_rep="–"))
+    print(
+        f"{folder}: {row['n_parameters']:,} weights, {row['steps']:,} steps,"
+        f" {row['seconds']:.0f} s"
+    )
+    print(
+        "Share of held-out captions that are nearest to their own original, with 95 %"
+        " intervals:"
+    )
+    print(
+        adapter_gains.caption_matching(before, after, own)
+        .round(4)
+        .to_string(na_rep="–")
+    )
 
 
 @click.command()
 @click.argument("name", default="")
-@option("--folder", text="A copy of the files that it is made from; left out, in BABELATLAS_MIRROR.")
+@option(
+    "--folder",
+    text="A copy of the files that it is made from; left out, in BABELATLAS_MIRROR.",
+)
 def ship(name: str, folder: str) -> None:
     """Make again what ships with the library, or list what can be.
 
@@ -74,17 +123,30 @@ def ship(name: str, folder: str) -> None:
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("--origin", required=True, help="Who computed the tables; leaderboards show it.")
+@click.option(
+    "--origin", required=True, help="Who computed the tables; leaderboards show it."
+)
 @option("--run", "demo", "Into which run, as in results/RUN.")
-@option("--model", text="The name of a model that the study does not know, for scores and logs.")
-@click.option("--check", is_flag=True, help="Write nothing: check, and print the ranks by language.")
-def merge(files: tuple[str, ...], origin: str, run: str, model: str, check: bool) -> None:
+@option(
+    "--model",
+    text="The name of a model that the study does not know, for scores and logs.",
+)
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Write nothing: check, and print the ranks by language.",
+)
+def merge(
+    files: tuple[str, ...], origin: str, run: str, model: str, check: bool
+) -> None:
     """Take tables that another person computed into a run.
 
-    FILE is a table of zeroshot, retrieval or scores, Parquet or CSV, or what mteb, CLIP_benchmark, lmms-eval or
-    VLMEvalKit wrote of a data set with languages, such as MTVQA. Then `make book` makes the leaderboard anew.
+    FILE is a table of zeroshot, retrieval or scores, Parquet or CSV, or what mteb,
+    CLIP_benchmark, lmms-eval or VLMEvalKit wrote of a data set with languages, such as
+    MTVQA. Then `make book` makes the leaderboard anew.
 
-    Example: babelatlas merge msiglip-b16_imagenet-1k.parquet --origin "Ana, My Lab" --run full
+    Example: babelatlas merge msiglip-b16_imagenet-1k.parquet --origin "Ana, My Lab"
+    --run full
     """
     from atlas_build import merged
 

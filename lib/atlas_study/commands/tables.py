@@ -1,4 +1,6 @@
-"""The commands that print tables, those that ship and those of a run: `babelatlas labels`, `senses`, `tables`."""
+"""The commands that print tables, those that ship and those of a run: `babelatlas
+labels`, `senses`, `tables`.
+"""
 
 import click
 
@@ -7,7 +9,9 @@ from atlas_study.commands.results import option
 
 
 def _words(table: str):
-    """Return the command that prints a shipped table of words: of one language, or how many classes each has."""
+    """Return the command that prints a shipped table of words: of one language, or how
+    many classes each has.
+    """
 
     @click.argument("language", default="")
     @CSV
@@ -17,14 +21,24 @@ def _words(table: str):
 
         rows = catalogue.load(table)
         if language:
-            rows = rows[rows["lang"] == languages.canonical(language)].drop(columns="lang")
+            rows = rows[rows["lang"] == languages.canonical(language)].drop(
+                columns="lang"
+            )
         elif not csv:
             rows = rows.groupby("lang", as_index=False).agg(classes=("wnid", "nunique"))
-            rows = rows.sort_values("classes", ascending=False, kind="stable", ignore_index=True)
+            rows = rows.sort_values(
+                "classes", ascending=False, kind="stable", ignore_index=True
+            )
             rows.insert(1, "language", rows["lang"].map(languages.name))
-        print(rows.to_csv(index=False) if csv else rows.to_string(index=False) + "\n", end="")
+        print(
+            rows.to_csv(index=False) if csv else rows.to_string(index=False) + "\n",
+            end="",
+        )
 
-    text = f"Print the {table} of a language, or list the languages.\n\nExample: babelatlas {table} sw"
+    text = (
+        f"Print the {table} of a language, or list the languages.\n\nExample:"
+        f" babelatlas {table} sw"
+    )
     return click.command(table, help=text)(words)
 
 

@@ -1,17 +1,28 @@
-"""A Sphinx extension: sections of the miniature that look like it, "Details" that fold, and what the search finds."""
+"""A Sphinx extension: sections of the miniature that look like it, "Details" that fold,
+and what the search finds.
+"""
 
 import html
 import re
 
 from docutils import nodes
 
-MARK = "atlas-mark"  # the class of a paragraph that says that what follows comes from the miniature
+# the class of a paragraph that says that what follows comes from the miniature
+MARK = "atlas-mark"
 MINIATURE = "atlas-miniature"  # that of the section in which it stands
 
 
 def mark_miniature(doctree: nodes.document) -> None:
-    """Give the sections that hold a mark of the miniature a class; the whole page, where the mark is above them."""
-    for mark in list(doctree.findall(lambda node: isinstance(node, nodes.Element) and MARK in node.get("classes", []))):
+    """Give the sections that hold a mark of the miniature a class; the whole page,
+    where the mark is above them.
+    """
+    for mark in list(
+        doctree.findall(
+            lambda node: (
+                isinstance(node, nodes.Element) and MARK in node.get("classes", [])
+            )
+        )
+    ):
         section = mark
         while section.parent is not None and not isinstance(section, nodes.section):
             section = section.parent
@@ -19,7 +30,9 @@ def mark_miniature(doctree: nodes.document) -> None:
 
 
 def fold_details(doctree: nodes.document) -> None:
-    """Fold the section "Details" of a page: its heading stays, what follows opens at a click."""
+    """Fold the section "Details" of a page: its heading stays, what follows opens at a
+    click.
+    """
     for section in list(doctree.findall(nodes.section)):
         title = section[0]
         if isinstance(title, nodes.title) and title.astext() == "Details":
@@ -29,12 +42,15 @@ def fold_details(doctree: nodes.document) -> None:
 
 
 def searched(name: str, doctree: nodes.document) -> nodes.document:
-    """Return what the search finds of a page: all but its code; of a language or the run of a stage its title alone.
+    """Return what the search finds of a page: all but its code; of a language or the
+    run of a stage its title alone.
 
     Hundreds of pages with the same words would hide the pages that are about them.
     """
     kept, alike = doctree.deepcopy(), re.match(r"language-|[67]\d_", name)
-    for part in [part for section in kept.findall(nodes.section) for part in section.children]:
+    for part in [
+        part for section in kept.findall(nodes.section) for part in section.children
+    ]:
         code = isinstance(part, nodes.section) and part[0].astext() == "About this page"
         if code or (alike and not isinstance(part, nodes.title)):
             part.parent.remove(part)
@@ -44,15 +60,21 @@ def searched(name: str, doctree: nodes.document) -> nodes.document:
 def _index(app) -> None:
     """Have the builder index what is `searched` of each page."""
     if index := getattr(app.builder, "index_page", None):
-        app.builder.index_page = lambda name, doctree, title: index(name, searched(name, doctree), title)
+        app.builder.index_page = lambda name, doctree, title: index(
+            name, searched(name, doctree), title
+        )
 
 
 def _read(app, doctree) -> None:
-    """Change what was read of a page. It may stand outside the sidebar, reached from the page that it belongs to."""
+    """Change what was read of a page. It may stand outside the sidebar, reached from
+    the page that it belongs to.
+    """
     app.env.metadata[app.env.docname]["orphan"] = ""
     mark_miniature(doctree)
     fold_details(doctree)
-    for link in doctree.findall(nodes.reference):  # MyST escapes what the writer of the HTML escapes once more
+    for link in doctree.findall(
+        nodes.reference
+    ):  # MyST escapes what the writer of the HTML escapes once more
         if "refuri" in link:
             link["refuri"] = html.unescape(link["refuri"])
 

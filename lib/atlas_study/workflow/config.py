@@ -1,5 +1,7 @@
 # ruff: noqa: RUF012 - pydantic copies the defaults of its models
-"""The config of a run: a typed model of it, and what is checked before anything runs, each fault in one sentence."""
+"""The config of a run: a typed model of it, and what is checked before anything runs,
+each fault in one sentence.
+"""
 
 import json
 import os
@@ -23,9 +25,17 @@ from babelatlas.models import hub, translators
 from babelatlas.models import registry as models
 from babelatlas.models.training import adaptation
 
-# The keys whose values are files and folders; a data set of the user's own has the first as well.
+# The keys whose values are files and folders; a data set of the user's own has the
+# first as well.
 OF_DATASETS = ("images", "annotations", "classes", "label_table")
-PATHS = (*OF_DATASETS[:3], "checkpoints", "custom_models", "words", "verified_labels", "external_scores")
+PATHS = (
+    *OF_DATASETS[:3],
+    "checkpoints",
+    "custom_models",
+    "words",
+    "verified_labels",
+    "external_scores",
+)
 
 
 def _each_once(values: list) -> list:
@@ -35,7 +45,8 @@ def _each_once(values: list) -> list:
 
 
 Names = Annotated[list[str], AfterValidator(_each_once)]
-# Names of the user's own become parts of file names; braces in a path have a meaning for Snakemake.
+# Names of the user's own become parts of file names; braces in a path have a meaning
+# for Snakemake.
 OwnName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=60)]
 Place = Annotated[str, Field(pattern=r"^[^{}]+$")]
 Module = Annotated[str, Field(pattern=r"^[^{}]+\.py$")]
@@ -46,10 +57,14 @@ TwoFiles = Annotated[list[Place], Field(min_length=2, max_length=2)]
 
 
 class Adaptation(Entry):
-    """Adapters of one model; `texts`: a path with {lang} in it, `recipe`: what differs from `adaptation.Recipe`'s."""
+    """Adapters of one model; `texts`: a path with {lang} in it, `recipe`: what differs
+    from `adaptation.Recipe`'s.
+    """
 
     model_config = ConfigDict(strict=True)
-    languages: Annotated[list[Language], AfterValidator(_each_once), Field(min_length=1)]
+    languages: Annotated[
+        list[Language], AfterValidator(_each_once), Field(min_length=1)
+    ]
     objectives: dict[str, Annotated[list[Seed], Field(min_length=1)]]
     texts: str = ""
     text_source: Literal["captions", "off-topic"] = "captions"
@@ -60,10 +75,11 @@ class Adaptation(Entry):
 class Config(Entry):
     """What a config may hold; config/demo.yml and config/full.yml explain each key.
 
-    `chapters` empty: all that this run can make. `external_scores`: translator -> data set -> a table, or language ->
-    the files of its correct and of its incorrect translations. `stored_vectors`: data set -> models to evaluate on
-    vectors that ship in its pictures' place. `only`: model -> the data sets that it is evaluated on, of those of the
-    run. `parameters`: notebook -> parameter -> value.
+    `chapters` empty: all that this run can make. `external_scores`: translator -> data
+    set -> a table, or language -> the files of its correct and of its incorrect
+    translations. `stored_vectors`: data set -> models to evaluate on vectors that ship
+    in its pictures' place. `only`: model -> the data sets that it is evaluated on, of
+    those of the run. `parameters`: notebook -> parameter -> value.
     """
 
     model_config = ConfigDict(strict=True)
@@ -92,9 +108,13 @@ class Config(Entry):
     parameters: dict[str, dict] = {}
 
     def place(self, model: str) -> str:
-        """Return where the user has a model: a file of code or the folder of a checkpoint; "" for the published one."""
+        """Return where the user has a model: a file of code or the folder of a
+        checkpoint; "" for the published one.
+        """
         described = self.custom_models.get(model, "")
-        own = described if isinstance(described, str) else described.get("checkpoint", "")
+        own = (
+            described if isinstance(described, str) else described.get("checkpoint", "")
+        )
         return own or self.checkpoints.get(model, "")
 
 
@@ -104,33 +124,50 @@ class _Loader(yaml.SafeLoader):
     def construct_mapping(self, node, deep=False):
         lines: dict[str, int] = {}
         for key_node, _ in node.value:
-            key, line = self.construct_object(key_node, deep=True), key_node.start_mark.line + 1
+            key, line = (
+                self.construct_object(key_node, deep=True),
+                key_node.start_mark.line + 1,
+            )
             if repr(key) in lines:
                 where = f"lines {lines[repr(key)]} and {line}"
-                raise InputError(f"The config has the key {key!r} twice ({where}): keep one.")
+                raise InputError(
+                    f"The config has the key {key!r} twice ({where}): keep one."
+                )
             lines[repr(key)] = line
         return super().construct_mapping(node, deep)
 
 
 def read(path: str | os.PathLike) -> dict:
-    """Return a config file; InputError where it is missing, no YAML of 'key: value' lines, or has a key twice."""
+    """Return a config file; InputError where it is missing, no YAML of 'key: value'
+    lines, or has a key twice.
+    """
     path = Path(path)
     if not path.is_file():
-        raise InputError(f"There is no config file {path}: {near(path, path.parent.glob('*.yml'))}")
+        raise InputError(
+            f"There is no config file {path}: {near(path, path.parent.glob('*.yml'))}"
+        )
     try:
         found = yaml.load(path.read_text(encoding="utf-8-sig"), _Loader)
     except (UnicodeDecodeError, yaml.YAMLError) as error:
         reason = " ".join(str(error).split())
-        raise InputError(f"The config {path} cannot be read as YAML ({reason}): see config/demo.yml.") from error
+        raise InputError(
+            f"The config {path} cannot be read as YAML ({reason}): see config/demo.yml."
+        ) from error
     if not isinstance(found, dict):
-        raise InputError(f"The config {path} should hold 'key: value' lines: see config/demo.yml.")
+        raise InputError(
+            f"The config {path} should hold 'key: value' lines: see config/demo.yml."
+        )
     return found
 
 
-def check_config(values: dict, project: str | os.PathLike, without: Iterable[str] = ()) -> Plan:
-    """Return the plan of a config in which every key is read by something and every name is known, else InputError.
+def check_config(
+    values: dict, project: str | os.PathLike, without: Iterable[str] = ()
+) -> Plan:
+    """Return the plan of a config in which every key is read by something and every
+    name is known, else InputError.
 
-    `project` is the folder with notebooks/; `without`: pages of steps that failed, which the plan leaves out.
+    `project` is the folder with notebooks/; `without`: pages of steps that failed,
+    which the plan leaves out.
     """
     if isinstance(own := values.get("custom_languages", {}), dict):
         languages.add(own)  # other keys name them
@@ -138,7 +175,9 @@ def check_config(values: dict, project: str | os.PathLike, without: Iterable[str
     _announce(datasets, config.custom_datasets)
     _announce(models, config.custom_models)
     for notebook, given in config.parameters.items():
-        notebooks.check_parameters(notebooks.find(Path(project, "notebooks"), notebook), given)
+        notebooks.check_parameters(
+            notebooks.find(Path(project, "notebooks"), notebook), given
+        )
     _check_datasets(config)
     _check_models(config)
     plan = Plan(config, project, without)
@@ -147,106 +186,220 @@ def check_config(values: dict, project: str | os.PathLike, without: Iterable[str
         print(f"{reason} This run leaves it out.", file=sys.stderr)
     for name in plan.models:
         if models.base_of(name) and not plan.checkpoint(name):
-            fix = "add its language and objective under 'adaptations', or name its folder under 'checkpoints'"
-            raise InputError(f"The model {name!r} is an adapted one that nothing of this config trains: {fix}.")
+            fix = (
+                "add its language and objective under 'adaptations', or name its folder"
+                " under 'checkpoints'"
+            )
+            raise InputError(
+                f"The model {name!r} is an adapted one that nothing of this config"
+                f" trains: {fix}."
+            )
     return plan
 
 
 def _announce(registry, described: dict[str, dict]) -> None:
-    """Let a registry know the config's own entries, here and in all jobs; InputError for one that is wrong."""
+    """Let a registry know the config's own entries, here and in all jobs; InputError
+    for one that is wrong.
+    """
     for name, description in described.items():
         registry.custom(name, description)
     os.environ[registry.CUSTOM] = json.dumps(described)
 
 
 def _check_among(key: str, names, known, what: str) -> None:
-    """Raise InputError for a name under a key of the config that is not among the known ones."""
+    """Raise InputError for a name under a key of the config that is not among the known
+    ones.
+    """
     if strange := next((name for name in names if name not in known), None):
-        what = f"names {strange!r}, which is not among its {what}: {near(strange, known)}"
+        what = (
+            f"names {strange!r}, which is not among its {what}: {near(strange, known)}"
+        )
         raise InputError(f"The config's {key!r} {what}")
 
 
 def _check_datasets(config: Config) -> None:
-    """Raise InputError for a data set that is not known, is not for what a key needs, or lacks its images or texts."""
+    """Raise InputError for a data set that is not known, is not for what a key needs,
+    or lacks its images or texts.
+    """
     entries = {name: datasets.get_dataset(name) for name in config.datasets}
     for name in (*config.images, *config.annotations):
         datasets.get_dataset(name)
-    _check_among("only", {name for some in config.only.values() for name in some}, config.datasets, "data sets")
+    _check_among(
+        "only",
+        {name for some in config.only.values() for name in some},
+        config.datasets,
+        "data sets",
+    )
     with_vectors = [entry.name for entry in datasets.DATASETS if entry.vectors]
-    _check_among("stored_vectors", config.stored_vectors, with_vectors, "data sets whose vectors ship")
+    _check_among(
+        "stored_vectors",
+        config.stored_vectors,
+        with_vectors,
+        "data sets whose vectors ship",
+    )
     if both := {*config.datasets} & {*config.stored_vectors}:
-        raise InputError(f"The config names {min(both)!r} under 'datasets' and under 'stored_vectors': leave one out.")
+        raise InputError(
+            f"The config names {min(both)!r} under 'datasets' and under"
+            " 'stored_vectors': leave one out."
+        )
     if both := {*config.custom_datasets} & {*config.images, *config.annotations}:
-        raise InputError(f"The config's images or annotations name {min(both)!r}: name it in custom_datasets alone.")
+        raise InputError(
+            f"The config's images or annotations name {min(both)!r}: name it in"
+            " custom_datasets alone."
+        )
     if ours := {*config.classes} & {*CLASSES, *synsets.CLASS_LISTS}:
-        raise InputError(f"The config's 'classes' names {min(ours)!r}, a list of the study: give yours another name.")
-    _check_among("custom_datasets", config.custom_datasets, config.datasets, "data sets")
-    _check_among("verified_labels", config.verified_labels, (*CLASSES, *config.classes), "class lists")
-    fit = [name for name, entry in entries.items() if entry.task in ("zero-shot", "retrieval")]
-    _check_among("protocol_datasets", config.protocol_datasets, fit, "data sets for zero-shot or retrieval")
-    read = [entry for entry in entries.values() if entry.trained_on and not entry.made_by]
+        raise InputError(
+            f"The config's 'classes' names {min(ours)!r}, a list of the study: give"
+            " yours another name."
+        )
+    _check_among(
+        "custom_datasets", config.custom_datasets, config.datasets, "data sets"
+    )
+    _check_among(
+        "verified_labels",
+        config.verified_labels,
+        (*CLASSES, *config.classes),
+        "class lists",
+    )
+    fit = [
+        name
+        for name, entry in entries.items()
+        if entry.task in ("zero-shot", "retrieval")
+    ]
+    _check_among(
+        "protocol_datasets",
+        config.protocol_datasets,
+        fit,
+        "data sets for zero-shot or retrieval",
+    )
+    read = [
+        entry for entry in entries.values() if entry.trained_on and not entry.made_by
+    ]
     trained_on = [datasets.get_dataset(entry.trained_on) for entry in read]
     lacking = []
     for entry in dict.fromkeys([*entries.values(), *trained_on]):
-        for key, needed in {"images": not entry.images, "annotations": entry.items_from == "files"}.items():
-            needed = needed and not entry.made_by and entry.name not in getattr(config, key)
+        for key, needed in {
+            "images": not entry.images,
+            "annotations": entry.items_from == "files",
+        }.items():
+            needed = (
+                needed and not entry.made_by and entry.name not in getattr(config, key)
+            )
             if needed and not (key == "images" and download.at_hand(entry.places)):
                 lacking.append((entry, key))
     if lacking:
         entry, key = lacking[0]
-        fetch = f"run `babelatlas fetch {entry.fetched_as}`, or " if entry.fetched_as else ""
-        fix = f"name their folder in the config, as in {key}: {{{entry.name}: /data/{entry.name}}}"
+        fetch = (
+            f"run `babelatlas fetch {entry.fetched_as}`, or "
+            if entry.fetched_as
+            else ""
+        )
+        fix = (
+            f"name their folder in the config, as in {key}: {{{entry.name}:"
+            f" /data/{entry.name}}}"
+        )
         more = "".join(f"; {one.name!r} needs {name}, too" for one, name in lacking[1:])
-        raise InputError(f"The data set {entry.name!r} needs {key} (from {entry.url}): {fetch}{fix}{more}.")
+        raise InputError(
+            f"The data set {entry.name!r} needs {key} (from {entry.url}):"
+            f" {fetch}{fix}{more}."
+        )
 
 
 def _check_models(config: Config) -> None:
-    """Raise InputError for models and translators that are not known, and for code that may not run or that is none."""
+    """Raise InputError for models and translators that are not known, and for code that
+    may not run or that is none.
+    """
     for key in ("custom_models", "only"):
         _check_among(key, getattr(config, key), config.models, "models")
     entries = [models.get_model(name) for name in config.models]
-    # Of a translator of the user's own, whose folder may be on the machine that is to run it only, nothing is known.
+    # Of a translator of the user's own, whose folder may be on the machine that is to
+    # run it only, nothing is known.
     own = {*config.checkpoints, *config.external_scores} - {*translators.names()}
-    entries += [translators.get_translator(name) for name in config.translators if name not in own]
+    entries += [
+        translators.get_translator(name)
+        for name in config.translators
+        if name not in own
+    ]
     for name in {*config.checkpoints, *config.adaptations} - {*config.translators}:
         models.get_model(name)
-    _check_among("external_scores", config.external_scores, config.translators, "translators")
+    _check_among(
+        "external_scores", config.external_scores, config.translators, "translators"
+    )
     for base, wanted in config.adaptations.items():
         if wanted.languages[1:] and "{lang}" not in (wanted.texts or "{lang}"):
-            raise InputError(f"The config's adaptations of {base!r} have one path of texts: put {{lang}} into it.")
+            raise InputError(
+                f"The config's adaptations of {base!r} have one path of texts: put"
+                " {lang} into it."
+            )
         for objective in wanted.objectives:
             told = wanted.recipe | {"objective": objective}
             validate(adaptation.Recipe, told, f"The config's adaptations of {base!r}")
-    coded = {entry.source.repository: entry for entry in entries if getattr(entry, "remote_code", False)}
+    coded = {
+        entry.source.repository: entry
+        for entry in entries
+        if getattr(entry, "remote_code", False)
+    }
     for entry in coded.values():
-        allowed = (one for one in config.remote_code if one.partition("@")[0] == entry.source.repository)
+        allowed = (
+            one
+            for one in config.remote_code
+            if one.partition("@")[0] == entry.source.repository
+        )
         hub.check_consent(entry, next(allowed, ""))
-    _check_among("remote_code", [one.partition("@")[0] for one in config.remote_code], coded, "models with code")
+    _check_among(
+        "remote_code",
+        [one.partition("@")[0] for one in config.remote_code],
+        coded,
+        "models with code",
+    )
 
 
 def absent(config: Config) -> dict[str, str]:
-    """Return the paths of a config at which nothing is, each with what the config calls it."""
+    """Return the paths of a config at which nothing is, each with what the config calls
+    it.
+    """
     places = {key: getattr(config, key) for key in PATHS}
     places["custom_models"] = [config.place(name) for name in config.custom_models]
-    places["custom_datasets"] = [[one.get(key, "") for key in OF_DATASETS] for one in config.custom_datasets.values()]
+    places["custom_datasets"] = [
+        [one.get(key, "") for key in OF_DATASETS]
+        for one in config.custom_datasets.values()
+    ]
     places["adaptations"] = [
-        (one.texts.replace("{lang}", lang), one.images) for one in config.adaptations.values() for lang in one.languages
+        (one.texts.replace("{lang}", lang), one.images)
+        for one in config.adaptations.values()
+        for lang in one.languages
     ]
     given = [one.get(key, "") for one in config.parameters.values() for key in PROMPTS]
-    places["prompts"] = [name for name in _texts(given) if name.endswith((".parquet", ".csv"))]
-    return {path: key for key, some in places.items() for path in _texts(some) if not tables.locate(path).exists()}
+    places["prompts"] = [
+        name for name in _texts(given) if name.endswith((".parquet", ".csv"))
+    ]
+    return {
+        path: key
+        for key, some in places.items()
+        for path in _texts(some)
+        if not tables.locate(path).exists()
+    }
 
 
 def check_paths(values: dict) -> None:
-    """Raise InputError where paths of a config are not there, with all of them, or a model's terms not accepted."""
-    config = validate(Config, {"run": "run", "models": [], "datasets": []} | values, "The config")
+    """Raise InputError where paths of a config are not there, with all of them, or a
+    model's terms not accepted.
+    """
+    config = validate(
+        Config, {"run": "run", "models": [], "datasets": []} | values, "The config"
+    )
     if lost := [f"{key} should be at {path}" for path, key in absent(config).items()]:
         raise InputError(
-            f"The config's {', its '.join(lost)}, where nothing is: correct {'each' if lost[1:] else 'the'} path."
+            f"The config's {', its '.join(lost)}, where nothing is: correct"
+            f" {'each' if lost[1:] else 'the'} path."
         )
     own = {*config.checkpoints, *config.external_scores, *config.custom_models}
     for name in {*config.models, *config.translators} - own:
-        entry = (translators.get_translator if name in translators.names() else models.get_model)(name)
+        entry = (
+            translators.get_translator
+            if name in translators.names()
+            else models.get_model
+        )(name)
         if entry.source:
             hub.check_agreement(entry)
 
@@ -263,11 +416,14 @@ def _texts(value) -> Iterator[str]:
 def prepare(plan: Plan) -> None:
     """Make the folders of a run and the list of its files (`tables.of_run`).
 
-    Raises InputError where it cannot be written, and for a folder of the user's that holds no file.
+    Raises InputError where it cannot be written, and for a folder of the user's that
+    holds no file.
     """
     for stage in STAGES:
         for job in plan.stages[stage]:
-            depends(plan, stage, *job)  # later Snakemake asks for it, and shows a traceback of what it raises
+            depends(
+                plan, stage, *job
+            )  # later Snakemake asks for it, and shows a traceback of what it raises
     for folder in ("", "logs", "notebooks"):
         check_writable(Path(plan.folder, folder))
     made = [os.path.relpath(path, plan.folder) for path in plan.all_files()]

@@ -1,8 +1,10 @@
-"""Failed steps of a run: which they are, why they failed, and a book from all that there is.
+"""Failed steps of a run: which they are, why they failed, and a book from all that
+there is.
 
-Snakemake goes on with what does not need a failed step and then stops, before it has rendered anything. The rest of the
-study can still be read: `without` names the pages of failed steps to the next plan, which leaves out these and all that
-needs what they write, and the book says what is missing.
+Snakemake goes on with what does not need a failed step and then stops, before it has
+rendered anything. The rest of the study can still be read: `without` names the pages of
+failed steps to the next plan, which leaves out these and all that needs what they
+write, and the book says what is missing.
 """
 
 import json
@@ -19,15 +21,31 @@ from atlas_study.workflow.notebooks import STOPPED
 from atlas_study.workflow.plan import TITLE_PAGE, run_name
 from babelatlas.report.formatting import counted, escape, literal
 
-# The variable by which Snakemake's main process, and its jobs, know which pages a run goes on without.
+# The variable by which Snakemake's main process, and its jobs, know which pages a run
+# goes on without.
 WITHOUT = "BABELATLAS_WITHOUT"
 PAGE = "failed-steps"
 BOOK = "_build/html/index.html"
-# Where readers are told that steps of their run failed: the book's title page, and the page on the run.
+# Where readers are told that steps of their run failed: the book's title page, and the
+# page on the run.
 WARNED = (TITLE_PAGE, "41_this_run")
-NO_TITLE_PAGE = "# Babel Atlas\n\nThe step that makes the home page failed; the contents list the other pages.\n"
+NO_TITLE_PAGE = (
+    "# Babel Atlas\n\nThe step that makes the home page failed; the contents list the"
+    " other pages.\n"
+)
 # Options after which no book is expected.
-PARTIAL = {"-n", "--dry-run", "--dryrun", "-U", "--until", "--omit-from", "-h", "--help", "--unlock", "--lint"}
+PARTIAL = {
+    "-n",
+    "--dry-run",
+    "--dryrun",
+    "-U",
+    "--until",
+    "--omit-from",
+    "-h",
+    "--help",
+    "--unlock",
+    "--lint",
+}
 
 
 class Failure(NamedTuple):
@@ -43,25 +61,36 @@ def without() -> tuple[str, ...]:
 
 
 def expects_book(words: Sequence[str]) -> bool:
-    """Return whether the words of a call of Snakemake ask for the whole book, and for no part or list of it."""
-    return not PARTIAL.intersection(words) and not any(word.endswith(".html") for word in words)
+    """Return whether the words of a call of Snakemake ask for the whole book, and for
+    no part or list of it.
+    """
+    return not PARTIAL.intersection(words) and not any(
+        word.endswith(".html") for word in words
+    )
 
 
 def logs_since(folder: str | os.PathLike, began: float) -> dict[str, list[str]]:
-    """Return the logs of a run's steps that were begun at a time or later: page -> lines.
+    """Return the logs of a run's steps that were begun at a time or later: page ->
+    lines.
 
     `folder`: of the run; `began`: seconds since 1970.
     """
     files = sorted(Path(folder, "logs").glob("*.txt"))
     recent = [file for file in files if file.stat().st_mtime >= began]
-    return {file.stem: file.read_text(encoding="utf-8", errors="replace").splitlines() for file in recent}
+    return {
+        file.stem: file.read_text(encoding="utf-8", errors="replace").splitlines()
+        for file in recent
+    }
 
 
-def failed(folder: str | os.PathLike, pages: Sequence[str], began: float = 0.0) -> list[Failure]:
-    """Return which of a run's steps have failed since a time, and why, in the order of `pages`.
+def failed(
+    folder: str | os.PathLike, pages: Sequence[str], began: float = 0.0
+) -> list[Failure]:
+    """Return which of a run's steps have failed since a time, and why, in the order of
+    `pages`.
 
-    None where the user stopped the run: its log then ends in `STOPPED`. A log with neither an end nor a reason is that
-    of a process that was killed.
+    None where the user stopped the run: its log then ends in `STOPPED`. A log with
+    neither an end nor a reason is that of a process that was killed.
     """
     logs = logs_since(folder, began)
     if any(lines[-1:] == [STOPPED] for lines in logs.values()):
@@ -76,11 +105,21 @@ def _is_done(lines: list[str]) -> bool:
 
 def _reason(lines: list[str]) -> str:
     """Return why a step failed, as its log says."""
-    at = next((number for number, line in enumerate(lines) if line.startswith("failed: ")), None)
+    at = next(
+        (number for number, line in enumerate(lines) if line.startswith("failed: ")),
+        None,
+    )
     if at is None:
         return "Its process was ended from outside: it was killed, or memory ran out."
     told = lines[at:]
-    copy = next((number for number, line in enumerate(told) if line.startswith("The copy as far as it got")), None)
+    copy = next(
+        (
+            number
+            for number, line in enumerate(told)
+            if line.startswith("The copy as far as it got")
+        ),
+        None,
+    )
     if copy:  # above it stand the code of the cell and, last, the error
         return told[copy - 1]
     _, _, reason = " ".join(told).removeprefix("failed: ").partition(": ")
@@ -88,7 +127,9 @@ def _reason(lines: list[str]) -> str:
 
 
 def command(config: str | os.PathLike) -> str:
-    """Return the command that goes on with a run: it repeats what failed, and what needs it."""
+    """Return the command that goes on with a run: it repeats what failed, and what
+    needs it.
+    """
     profile = os.environ.get("PROFILE", "")
     path = os.path.relpath(config)
     words = ["make", "book", f"CONFIG={config if path.startswith('..') else path}"]
@@ -97,21 +138,31 @@ def command(config: str | os.PathLike) -> str:
 
 
 def page(failures: Sequence[Failure], go_on: str, logs: str) -> str:
-    """Return the page on failed steps in Markdown: each with its reason, where its log is, and how to go on."""
+    """Return the page on failed steps in Markdown: each with its reason, where its log
+    is, and how to go on.
+    """
     lines = [
         f"# {counted(len(failures), 'step')} of this run failed",
         "",
-        "This book is made from the other steps. What failed, and what would read it, is missing here: a chapter may "
-        "stand on fewer models, data sets or languages than its configuration names, or be absent.",
+        (
+            "This book is made from the other steps. What failed, and what would read"
+            " it, is missing here: a chapter may stand on fewer models, data sets or"
+            " languages than its configuration names, or be absent."
+        ),
         "",
-        "After the cause is removed, this command repeats what failed and what needs it, and nothing else:",
+        (
+            "After the cause is removed, this command repeats what failed and what"
+            " needs it, and nothing else:"
+        ),
         "",
         f"```text\n{go_on}\n```",
         "",
         f"The log of each is in `{logs}`, below its name.",
         "",
     ]
-    lines += [f"- {literal(failure.page)}: {escape(failure.reason)}" for failure in failures]
+    lines += [
+        f"- {literal(failure.page)}: {escape(failure.reason)}" for failure in failures
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -119,26 +170,34 @@ def warning(failures: Sequence[Failure]) -> str:
     """Return the box, in Markdown, by which a page says that steps of its run failed."""
     steps = counted(len(failures), "step")
     return (
-        ":::{warning}\n"
-        f"{steps} of this run failed, so that results are missing here: [which, and why]({PAGE}).\n"
-        ":::\n"
+        f":::{{warning}}\n{steps} of this run failed, so that results are missing here:"
+        f" [which, and why]({PAGE}).\n:::\n"
     )
 
 
 def with_warnings(
-    pages: Sequence[Path], folder: Path, failures: Sequence[Failure], go_on: str, logs: str
+    pages: Sequence[Path],
+    folder: Path,
+    failures: Sequence[Failure],
+    go_on: str,
+    logs: str,
 ) -> list[Path]:
-    """Return the pages of a book with one on its run's failed steps, and the first ones with a warning.
+    """Return the pages of a book with one on its run's failed steps, and the first ones
+    with a warning.
 
-    What is new or changed is written to `folder`. Where the home page itself failed, a sentence takes its place.
-    `go_on` is the command that repeats what failed, `logs` the folder of the run's logs.
+    What is new or changed is written to `folder`. Where the home page itself failed, a
+    sentence takes its place. `go_on` is the command that repeats what failed, `logs`
+    the folder of the run's logs.
     """
     folder.mkdir(parents=True, exist_ok=True)
     found = []
     for path in pages:
         if path.stem in WARNED:
             changed = folder / path.name
-            changed.write_text(with_warning(path.read_text(encoding="utf-8"), failures), encoding="utf-8")
+            changed.write_text(
+                with_warning(path.read_text(encoding="utf-8"), failures),
+                encoding="utf-8",
+            )
             found.append(changed)
         else:
             found.append(path)
@@ -162,9 +221,11 @@ def with_warning(text: str, failures: Sequence[Failure]) -> str:
 
 
 def run(words: list[str]) -> int:
-    """Call Snakemake; where steps fail, go on until there is a book from the others; return the first exit status.
+    """Call Snakemake; where steps fail, go on until there is a book from the others;
+    return the first exit status.
 
-    `words`: those of Snakemake's command line. In the end the failed steps are printed, with the command that goes on.
+    `words`: those of Snakemake's command line. In the end the failed steps are printed,
+    with the command that goes on.
     """
     began, status = time.time(), _snakemake(words)
     if not status or not expects_book(words) or "--configfile" not in words:
@@ -176,7 +237,11 @@ def run(words: list[str]) -> int:
     try:
         while newly_failed := _new(failed(folder, _steps(folder), began), known):
             known += newly_failed
-            print(f"  {counted(len(known), 'step')} failed: the book is made from the others.", file=sys.stderr)
+            print(
+                f"  {counted(len(known), 'step')} failed: the book is made from the"
+                " others.",
+                file=sys.stderr,
+            )
             os.environ[WITHOUT] = ",".join(failure.page for failure in known)
             began = time.time()
             if not _snakemake(words):
@@ -208,7 +273,9 @@ def _folder(config: str) -> Path:
 
 
 def _steps(folder: Path) -> list[str]:
-    """Return the pages of a run's steps, which have its logs' names; rendering the book is one, `book`."""
+    """Return the pages of a run's steps, which have its logs' names; rendering the book
+    is one, `book`.
+    """
     return sorted(file.stem for file in (folder / "logs").glob("*.txt"))
 
 
@@ -220,7 +287,13 @@ def _new(failures: Sequence[Failure], known: Sequence[Failure]) -> list[Failure]
 
 def _tell(failures: Sequence[Failure], go_on: str) -> None:
     """Print what failed, why, and how to go on."""
-    lines = [f"{counted(len(failures), 'step')} of this run failed; the book is made from the others:"]
+    lines = [
+        f"{counted(len(failures), 'step')} of this run failed; the book is made from"
+        " the others:"
+    ]
     lines += [f"  {failure.page}: {failure.reason}" for failure in failures]
-    lines += [f"`{go_on}` goes on: it repeats what failed and what needs it.", f"The book: {Path(BOOK).resolve()}"]
+    lines += [
+        f"`{go_on}` goes on: it repeats what failed and what needs it.",
+        f"The book: {Path(BOOK).resolve()}",
+    ]
     print("\n".join(lines), file=sys.stderr)

@@ -1,7 +1,9 @@
-"""What the workflow must know of a notebook before it runs one: its inputs, outputs and parameters, and its sources.
+"""What the workflow must know of a notebook before it runs one: its inputs, outputs and
+parameters, and its sources.
 
-A notebook names them once, in three cells of plain assignments that carry the tags `inputs`, `outputs` and
-`parameters`; the workflow gives their values. A line may say more of its value, as a type and bounds:
+A notebook names them once, in three cells of plain assignments that carry the tags
+`inputs`, `outputs` and `parameters`; the workflow gives their values. A line may say
+more of its value, as a type and bounds:
 
     n_resamples: int = 2000  # ge=1
     level: float = 0.95  # gt=0, lt=1
@@ -9,13 +11,14 @@ A notebook names them once, in three cells of plain assignments that carry the t
     limit: int | str = ""  # ge=1
     models: list[str] = ["picto-en"]  # kind: model
 
-The types are int, float, str, bool, list and dict, also as list[int], dict[str, float] or int | str; without one, it is
-that of the value. Bounds are pydantic's ge, gt, le and lt, and hold for each number in a list or mapping, as the words
-after "one of" and what is named after "kind" (`parameter_kinds.KINDS`) do for each text; "" always fits, and stands for
-no value. Other comments say what they like.
+The types are int, float, str, bool, list and dict, also as list[int], dict[str, float]
+or int | str; without one, it is that of the value. Bounds are pydantic's ge, gt, le and
+lt, and hold for each number in a list or mapping, as the words after "one of" and what
+is named after "kind" (`parameter_kinds.KINDS`) do for each text; "" always fits, and
+stands for no value. Other comments say what they like.
 
-Nothing is executed here: a notebook depends on the modules that it imports, on those that they import, and on the data
-files that these name.
+Nothing is executed here: a notebook depends on the modules that it imports, on those
+that they import, and on the data files that these name.
 """
 
 import ast
@@ -37,10 +40,12 @@ from babelatlas.base.validation import validate
 # The folder of the packages.
 LIBRARY = DATA.parents[1]
 TAGS = ("inputs", "outputs", "parameters")
-# The module of all tables, which the package imports when it is asked for one, and the names that ask.
+# The module of all tables, which the package imports when it is asked for one, and the
+# names that ask.
 CATALOGUE = "babelatlas.catalogue"
 DOORS = {"babelatlas", "babelatlas.load", "babelatlas.describe"}
-# Where a notebook reads and writes unless it is told otherwise: a run by hand leaves the tables of runs alone.
+# Where a notebook reads and writes unless it is told otherwise: a run by hand leaves
+# the tables of runs alone.
 READ_FROM, WRITE_TO = "results/demo", "results/scratch"
 STOPPED = "stopped"  # the last line in the log of a notebook that its user has stopped
 TYPES = {one.__name__: one for one in (int, float, str, bool, list, dict)}
@@ -50,7 +55,9 @@ KIND = re.compile(r"#\s*kind: ([a-z ]+)")
 
 
 class Limits(NamedTuple):
-    """What values of a parameter keep to: bounds of numbers by pydantic's names, words, the kind of what is named."""
+    """What values of a parameter keep to: bounds of numbers by pydantic's names, words,
+    the kind of what is named.
+    """
 
     bounds: dict[str, float]
     words: list[str]
@@ -58,34 +65,54 @@ class Limits(NamedTuple):
 
 
 def find(folder: str | os.PathLike, name: str) -> Path:
-    """Return the path of the notebook `name` below `folder`; InputError, with the nearest name, where there is none."""
+    """Return the path of the notebook `name` below `folder`; InputError, with the
+    nearest name, where there is none.
+    """
     known = {path.stem: path for path in sorted(Path(folder).glob("**/*.ipynb"))}
     if name not in known:
-        raise InputError(f"There is no notebook {name!r} in {folder}: {near(name, known)}")
+        raise InputError(
+            f"There is no notebook {name!r} in {folder}: {near(name, known)}"
+        )
     return known[name]
 
 
 def cells(path: str | os.PathLike) -> list[dict]:
-    """Return the cells of a notebook, their sources as texts; InputError where it is missing or cannot be read."""
+    """Return the cells of a notebook, their sources as texts; InputError where it is
+    missing or cannot be read.
+    """
     path = Path(path)
     if not path.is_file():
         others = [other.stem for other in path.parent.glob("*.ipynb")]
-        raise InputError(f"There is no notebook {path.stem!r} in {path.parent}: {near(path.stem, others)}")
+        raise InputError(
+            f"There is no notebook {path.stem!r} in {path.parent}:"
+            f" {near(path.stem, others)}"
+        )
     try:
         found = json.loads(path.read_text(encoding="utf-8"))["cells"]
         return [cell | {"source": "".join(cell["source"])} for cell in found]
     except (ValueError, KeyError, TypeError) as error:
-        remedy = "delete it and run again" if path.resolve().is_relative_to(root() / "results") else "restore it"
-        raise InputError(f"The file {path} cannot be read as a notebook ({error}): {remedy}.") from error
+        remedy = (
+            "delete it and run again"
+            if path.resolve().is_relative_to(root() / "results")
+            else "restore it"
+        )
+        raise InputError(
+            f"The file {path} cannot be read as a notebook ({error}): {remedy}."
+        ) from error
 
 
 def declared(path: str | os.PathLike) -> dict[str, dict]:
-    """Return what a notebook declares: "inputs", "outputs" and "parameters", each name -> default.
+    """Return what a notebook declares: "inputs", "outputs" and "parameters", each name
+    -> default.
 
-    Raises InputError where such a cell is not plain Python, a default is no literal, or a name is declared twice.
+    Raises InputError where such a cell is not plain Python, a default is no literal, or
+    a name is declared twice.
     """
     lines = _lines(*_stamped(path))
-    return {tag: {name: value for name, (of, value, *_) in lines.items() if of == tag} for tag in TAGS}
+    return {
+        tag: {name: value for name, (of, value, *_) in lines.items() if of == tag}
+        for tag in TAGS
+    }
 
 
 def _stamped(path: str | os.PathLike) -> tuple[str, int]:
@@ -93,65 +120,110 @@ def _stamped(path: str | os.PathLike) -> tuple[str, int]:
 
 
 @cache
-def _lines(path: str, changed: int) -> dict[str, tuple[str, object, ast.expr | None, str]]:
-    """Return what a notebook declares: name -> tag, default, annotation and comment; `changed`: the file's time."""
+def _lines(
+    path: str, changed: int
+) -> dict[str, tuple[str, object, ast.expr | None, str]]:
+    """Return what a notebook declares: name -> tag, default, annotation and comment;
+    `changed`: the file's time.
+    """
     found = {}
     for cell in cells(path):
-        tag = next((tag for tag in TAGS if tag in cell["metadata"].get("tags", [])), None)
+        tag = next(
+            (tag for tag in TAGS if tag in cell["metadata"].get("tags", [])), None
+        )
         if tag is None:
             continue
         source = cell["source"].splitlines()
         try:
             for statement in ast.parse(cell["source"]).body:
-                target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+                target = (
+                    statement.targets[0]
+                    if isinstance(statement, ast.Assign)
+                    else statement.target
+                )
                 if target.id in found:
-                    raise InputError(f"The notebook {Path(path).stem} declares {target.id!r} twice: leave one out.")
+                    raise InputError(
+                        f"The notebook {Path(path).stem} declares {target.id!r} twice:"
+                        " leave one out."
+                    )
                 annotation = getattr(statement, "annotation", None)
-                comment = source[statement.end_lineno - 1].encode()[statement.end_col_offset :].decode()
-                found[target.id] = (tag, ast.literal_eval(statement.value), annotation, comment)
+                comment = (
+                    source[statement.end_lineno - 1]
+                    .encode()[statement.end_col_offset :]
+                    .decode()
+                )
+                found[target.id] = (
+                    tag,
+                    ast.literal_eval(statement.value),
+                    annotation,
+                    comment,
+                )
         except (SyntaxError, ValueError, AttributeError) as error:
             if isinstance(error, InputError):
                 raise
-            what = f"The {tag} cell of {path} should hold lines 'name = value' with plain values only ({error})"
+            what = (
+                f"The {tag} cell of {path} should hold lines 'name = value' with plain"
+                f" values only ({error})"
+            )
             raise InputError(f"{what}: compute in the next cell.") from error
     return found
 
 
 def defaults(path: str | os.PathLike) -> dict:
     """Return all names that a notebook declares with their defaults."""
-    return {name: value for group in declared(path).values() for name, value in group.items()}
+    return {
+        name: value
+        for group in declared(path).values()
+        for name, value in group.items()
+    }
 
 
 def check_parameters(path: str | os.PathLike, given: dict) -> dict:
-    """Return `given`, codes of languages as the study writes them, in the form that the notebook at `path` declares.
+    """Return `given`, codes of languages as the study writes them, in the form that the
+    notebook at `path` declares.
 
-    Raises InputError for what it does not declare, and for a value that cannot be: of another type, out of its bounds,
-    or the name of a model, a language, a data set or a run that is not known.
+    Raises InputError for what it does not declare, and for a value that cannot be: of
+    another type, out of its bounds, or the name of a model, a language, a data set or a
+    run that is not known.
     """
-    fitting = validate(parameter_model(path, given), given, f"The notebook {Path(path).stem}")
+    fitting = validate(
+        parameter_model(path, given), given, f"The notebook {Path(path).stem}"
+    )
     return fitting.model_dump(include=set(given))
 
 
 def limits(path: str | os.PathLike) -> dict[str, Limits]:
-    """Return what the values of each name that a notebook declares keep to, as its comments say."""
-    return {name: _limits(comment) for name, (*_, comment) in _lines(*_stamped(path)).items()}
+    """Return what the values of each name that a notebook declares keep to, as its
+    comments say.
+    """
+    return {
+        name: _limits(comment)
+        for name, (*_, comment) in _lines(*_stamped(path)).items()
+    }
 
 
 def _limits(comment: str) -> Limits:
     bounds = {key: json.loads(value) for key, value in BOUNDS.findall(comment)}
-    words = [word.strip() for found in ONE_OF.findall(comment) for word in found.split(",")]
+    words = [
+        word.strip() for found in ONE_OF.findall(comment) for word in found.split(",")
+    ]
     return Limits(bounds, words, "".join(KIND.findall(comment)).strip())
 
 
 def parameter_model(path: str | os.PathLike, given: dict) -> type[BaseModel]:
-    """Return the pydantic model of what a notebook declares: a field for each name, with its type and limits.
+    """Return the pydantic model of what a notebook declares: a field for each name,
+    with its type and limits.
 
     `given`: the values that are to be checked (`parameter_kinds.checks`).
     """
     fields, kept_to = {}, limits(path)
     for name, (tag, default, annotation, _) in _lines(*_stamped(path)).items():
         try:
-            kind = _type(annotation) if annotation else _kind(default, str | list if tag == "inputs" else str)
+            kind = (
+                _type(annotation)
+                if annotation
+                else _kind(default, str | list if tag == "inputs" else str)
+            )
         except (KeyError, TypeError) as error:
             what = f"a type of {name} that is none of {', '.join(TYPES)}"
             raise InputError(f"{Path(path).name} declares {what}.") from error
@@ -161,7 +233,9 @@ def parameter_model(path: str | os.PathLike, given: dict) -> type[BaseModel]:
 
 
 def _type(node: ast.expr):
-    """Return the type that an annotation stands for: one of `TYPES`, perhaps with others in brackets, or several."""
+    """Return the type that an annotation stands for: one of `TYPES`, perhaps with
+    others in brackets, or several.
+    """
     if isinstance(node, ast.BinOp):
         return _type(node.left) | _type(node.right)
     if isinstance(node, ast.Subscript):
@@ -171,7 +245,9 @@ def _type(node: ast.expr):
 
 
 def _kind(default, text: type = str):
-    """Return the type of a default, of a list or mapping with those of its elements; "" may stand for several."""
+    """Return the type of a default, of a list or mapping with those of its elements; ""
+    may stand for several.
+    """
     if default == "" and text is str:
         return str | int | list
     if isinstance(default, list | dict) and default:
@@ -182,7 +258,9 @@ def _kind(default, text: type = str):
 
 
 def _limited(kind, limits: Limits, given: dict):
-    """Return a type whose numbers keep to bounds and whose texts are among words or name what there is, or are ""."""
+    """Return a type whose numbers keep to bounds and whose texts are among words or
+    name what there is, or are "".
+    """
     inner = [_limited(part, limits, given) for part in get_args(kind)]
     if get_origin(kind) in (Union, UnionType):
         return Union[tuple(inner)]  # noqa: UP007
@@ -191,36 +269,55 @@ def _limited(kind, limits: Limits, given: dict):
     if kind in (int, float) and limits.bounds:
         return Annotated[kind, Field(**limits.bounds)]
     if kind is str and limits.kind:
-        return Annotated[str, AfterValidator(parameter_kinds.checks(limits.kind, given))]
-    return Literal[("", *limits.words)] if kind is str and (limits.words or limits.bounds) else kind
+        return Annotated[
+            str, AfterValidator(parameter_kinds.checks(limits.kind, given))
+        ]
+    return (
+        Literal[("", *limits.words)]
+        if kind is str and (limits.words or limits.bounds)
+        else kind
+    )
 
 
 def placed(value, run: str):
-    """Return a default with its paths moved to results/<run> from where notebooks read and write by themselves.
+    """Return a default with its paths moved to results/<run> from where notebooks read
+    and write by themselves.
 
     >>> placed("results/demo/zeroshot", "full"), placed("results/scratch/scores/a.parquet", "full")
     ('results/full/zeroshot', 'results/full/scores/a.parquet')
     """
     if isinstance(value, dict):
         return {key: placed(one, run) for key, one in value.items()}
-    if isinstance(value, str) and "/".join(value.split("/")[:2]) in (READ_FROM, WRITE_TO):
+    if isinstance(value, str) and "/".join(value.split("/")[:2]) in (
+        READ_FROM,
+        WRITE_TO,
+    ):
         return "/".join(["results", run, *value.split("/")[2:]])
     return value
 
 
 def sources(path: str | os.PathLike) -> list[Path]:
-    """Return the files that decide what a notebook does: itself, the modules it reaches, the data that they name.
+    """Return the files that decide what a notebook does: itself, the modules it
+    reaches, the data that they name.
 
-    A module is reached by an import, at any depth and wherever it stands. A file of `data/` belongs to a module whose
-    text holds its name, or that of its folder as in `DATA / "published"`. Absolute paths, sorted; the notebook comes
-    first, as given.
+    A module is reached by an import, at any depth and wherever it stands. A file of
+    `data/` belongs to a module whose text holds its name, or that of its folder as in
+    `DATA / "published"`. Absolute paths, sorted; the notebook comes first, as given.
     """
-    lines = [line for cell in cells(path) if cell["cell_type"] == "code" for line in cell["source"].splitlines()]
+    lines = [
+        line
+        for cell in cells(path)
+        if cell["cell_type"] == "code"
+        for line in cell["source"].splitlines()
+    ]
     code = "\n".join(line for line in lines if not line.lstrip().startswith(("%", "!")))
     try:
         queue, found = _imports(code, DOORS), set()
     except SyntaxError as error:
-        raise InputError(f"The code of {Path(path).name} is not valid Python ({error.msg}): correct it.") from error
+        raise InputError(
+            f"The code of {Path(path).name} is not valid Python ({error.msg}):"
+            " correct it."
+        ) from error
     while queue:
         file = queue.pop()
         if file not in found and file.suffix == ".py":
@@ -234,9 +331,16 @@ def _reached(file: Path) -> list[Path]:
     """Return the modules that a module imports and the data that it names."""
     text = file.read_text(encoding="utf-8")
     folders = set(re.findall(r'(?:DATA|"data") / "(\w+)"', text))
-    data = [each for each in _shipped() if each.name in text or each.parent.name in folders]
-    # The package itself imports the catalogue, but only when a notebook asks it for a table.
-    return data if file == LIBRARY / "babelatlas" / "__init__.py" else data + _imports(text)
+    data = [
+        each for each in _shipped() if each.name in text or each.parent.name in folders
+    ]
+    # The package itself imports the catalogue, but only when a notebook asks it for a
+    # table.
+    return (
+        data
+        if file == LIBRARY / "babelatlas" / "__init__.py"
+        else data + _imports(text)
+    )
 
 
 @cache
@@ -245,11 +349,16 @@ def _shipped() -> list[Path]:
 
 
 def _imports(code: str, doors: set[str] = frozenset()) -> list[Path]:
-    """Return the library's modules that Python source imports, with the packages that they lie in."""
+    """Return the library's modules that Python source imports, with the packages that
+    they lie in.
+    """
     names = set()
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+            names |= {
+                node.module,
+                *(f"{node.module}.{alias.name}" for alias in node.names),
+            }
         elif isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
     names |= {CATALOGUE} if doors & names else set()
@@ -258,9 +367,14 @@ def _imports(code: str, doors: set[str] = frozenset()) -> list[Path]:
 
 @cache
 def _files(name: str) -> list[Path]:
-    """Return the file of a module of the study and the __init__ files of its packages; [] for any other name."""
+    """Return the file of a module of the study and the __init__ files of its packages;
+    [] for any other name.
+    """
     parts = name.split(".")
     place = LIBRARY.joinpath(*parts)
     file = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
-    above = [LIBRARY.joinpath(*parts[:depth], "__init__.py") for depth in range(1, len(parts))]
+    above = [
+        LIBRARY.joinpath(*parts[:depth], "__init__.py")
+        for depth in range(1, len(parts))
+    ]
     return [*above, file] if file.is_file() else []

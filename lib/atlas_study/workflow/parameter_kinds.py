@@ -1,8 +1,10 @@
-"""What a notebook's parameter may name: a model, a language, a data set, a run; checked before anything runs.
+"""What a notebook's parameter may name: a model, a language, a data set, a run; checked
+before anything runs.
 
-A notebook declares it in the comment after the value, as `# kind: model` (`notebooks`). A name is known where the study
-has it, where the config describes it, or where a run in `results` has made something with it: a user's own models and
-data sets stand in the list of the files of their run.
+A notebook declares it in the comment after the value, as `# kind: model` (`notebooks`).
+A name is known where the study has it, where the config describes it, or where a run in
+`results` has made something with it: a user's own models and data sets stand in the
+list of the files of their run.
 """
 
 import json
@@ -23,14 +25,18 @@ EVALUATIONS = ("zeroshot", "retrieval", "disambiguation", "answers", "stored")
 
 
 def checks(kinds: str, given: dict) -> Callable[[str], str]:
-    """Return the function that checks a text of one of `kinds`, as "model or translator", and returns it.
+    """Return the function that checks a text of one of `kinds`, as "model or
+    translator", and returns it.
 
-    Codes of languages are returned as the study writes them; "" stands for no value and always fits. `given`: all
-    parameters that are given, since a model of one's own has a name of one's own. InputError for an unknown kind.
+    Codes of languages are returned as the study writes them; "" stands for no value and
+    always fits. `given`: all parameters that are given, since a model of one's own has
+    a name of one's own. InputError for an unknown kind.
     """
     names = kinds.split(" or ")
     if strange := next((kind for kind in names if kind not in KINDS), None):
-        raise InputError(f"There is no kind of parameter {strange!r}: {near(strange, KINDS)}")
+        raise InputError(
+            f"There is no kind of parameter {strange!r}: {near(strange, KINDS)}"
+        )
     functions = [KINDS[kind] for kind in names]
 
     def check(name: str) -> str:
@@ -64,7 +70,10 @@ def _translator(name: str, given: dict) -> str:
 def _released_model(name: str, given: dict) -> str:
     known = _released_models()
     if name not in known:
-        raise InputError(f"There is no model {name!r} among those with released results: {near(name, known)}")
+        raise InputError(
+            f"There is no model {name!r} among those with released results:"
+            f" {near(name, known)}"
+        )
     return name
 
 
@@ -89,7 +98,10 @@ def _languages(codes: str, given: dict) -> str:
 
 def _run(folder: str, given: dict) -> str:
     if not _is_run(tables.locate(folder)):
-        known = [f"results/{listing.parent.name}" for listing in (root() / "results").glob(f"*/{LISTING}")]
+        known = [
+            f"results/{listing.parent.name}"
+            for listing in (root() / "results").glob(f"*/{LISTING}")
+        ]
         raise InputError(f"There is no run in {folder}: {near(folder, known)}")
     return folder
 
@@ -99,7 +111,9 @@ def _is_run(folder: Path) -> bool:
 
 
 def _evaluated(fits: Callable[[str], bool]) -> bool:
-    """Return whether a run has a file of an evaluation whose name, without its ending, fits."""
+    """Return whether a run has a file of an evaluation whose name, without its ending,
+    fits.
+    """
     for listing in (root() / "results").glob(f"*/{LISTING}"):
         files = map(Path, json.loads(listing.read_text(encoding="utf-8")))
         if any(fits(file.stem) for file in files if file.parent.name in EVALUATIONS):

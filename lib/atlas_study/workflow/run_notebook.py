@@ -1,7 +1,9 @@
-"""Run one notebook with parameters: `python -m atlas_study.workflow.run_notebook NOTEBOOK OUTPUT --parameters JSON`.
+"""Run one notebook with parameters: `python -m atlas_study.workflow.run_notebook
+NOTEBOOK OUTPUT --parameters JSON`.
 
-Papermill does the work. Added to it: parameters are checked, the output appears whole or not at all, an error of the
-user's is told in one sentence, the page says with what parameters it was made, and what is printed goes to a log.
+Papermill does the work. Added to it: parameters are checked, the output appears whole
+or not at all, an error of the user's is told in one sentence, the page says with what
+parameters it was made, and what is printed goes to a log.
 """
 
 import argparse
@@ -32,28 +34,47 @@ HELD = []  # the lock of this process's GPU, which ends with the process
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """Return settings that keep a run inside `folder` and to one thread, whatever the user's home holds."""
+    """Return settings that keep a run inside `folder` and to one thread, whatever the
+    user's home holds.
+    """
     cache = folder.resolve() / "_build" / "cache"
     return {
         "IPYTHONDIR": str(cache / "ipython"),
-        "JUPYTER_PREFER_ENV_PATH": "1",  # the kernel of this Python, not one of the user's home
+        # the kernel of this Python, not one of the user's home
+        "JUPYTER_PREFER_ENV_PATH": "1",
         "JUPYTER_RUNTIME_DIR": str(cache / "jupyter"),
         "MPLBACKEND": "agg",
         "MPLCONFIGDIR": str(cache / "matplotlib"),
-        "PYTHONWARNINGS": "ignore:IProgress not found",  # tqdm, of bars that a page does not show
-        "OMP_NUM_THREADS": "1",  # two processes with one thread each are faster than one with two
+        # tqdm, of bars that a page does not show
+        "PYTHONWARNINGS": "ignore:IProgress not found",
+        # two processes with one thread each are faster than one with two
+        "OMP_NUM_THREADS": "1",
     }
 
 
-def finish(notebook: nbformat.NotebookNode, suffix: str, made: dict) -> nbformat.NotebookNode:
-    """Return the executed notebook as a page: all parameters in one folded cell; in its metadata how it was `made`.
+def finish(
+    notebook: nbformat.NotebookNode, suffix: str, made: dict
+) -> nbformat.NotebookNode:
+    """Return the executed notebook as a page: all parameters in one folded cell; in its
+    metadata how it was `made`.
 
     `suffix` is added to the title, since runs of one notebook have titles of their own.
     """
     title, *rest = notebook.cells[0].source.split("\n")
-    notebook.cells[0].source = "\n".join([f"{title}: {suffix}" if suffix else title, *rest])
-    given = [cell for cell in notebook.cells if "injected-parameters" in cell.metadata.get("tags", [])]
-    values = "\n".join(line for cell in given for line in cell.source.splitlines() if line != "# Parameters")
+    notebook.cells[0].source = "\n".join(
+        [f"{title}: {suffix}" if suffix else title, *rest]
+    )
+    given = [
+        cell
+        for cell in notebook.cells
+        if "injected-parameters" in cell.metadata.get("tags", [])
+    ]
+    values = "\n".join(
+        line
+        for cell in given
+        for line in cell.source.splitlines()
+        if line != "# Parameters"
+    )
     notebook.cells = [cell for cell in notebook.cells if cell not in given]
     for cell in notebook.cells:
         tags = cell.metadata.get("tags", [])
@@ -66,14 +87,20 @@ def finish(notebook: nbformat.NotebookNode, suffix: str, made: dict) -> nbformat
 
 
 def execute(
-    source: str | os.PathLike, output: str | os.PathLike, parameters: dict, suffix: str = "", log: TextIO | None = None
+    source: str | os.PathLike,
+    output: str | os.PathLike,
+    parameters: dict,
+    suffix: str = "",
+    log: TextIO | None = None,
 ) -> float:
-    """Run the notebook `source` with `parameters`, write the executed copy to `output`, return the seconds it took.
+    """Run the notebook `source` with `parameters`, write the executed copy to `output`,
+    return the seconds it took.
 
-    `suffix` is added to the title; what the cells print goes to `log` as they print it. Raises InputError with one
-    sentence where a parameter is not declared or a cell raised InputError, and RuntimeError with the cell for any other
-    failure; the copy as far as it got is kept next to the output as `<name>.failed.ipynb`. A file that is there is
-    written over only if a run made it: InputError otherwise.
+    `suffix` is added to the title; what the cells print goes to `log` as they print it.
+    Raises InputError with one sentence where a parameter is not declared or a cell
+    raised InputError, and RuntimeError with the cell for any other failure; the copy as
+    far as it got is kept next to the output as `<name>.failed.ipynb`. A file that is
+    there is written over only if a run made it: InputError otherwise.
     """
     source, output = Path(source), Path(output)
     parameters = check_parameters(source, parameters)
@@ -82,7 +109,10 @@ def execute(
         with suppress(ValueError, LookupError, TypeError):  # no notebook
             made = "babelatlas" in json.loads(output.read_bytes())["metadata"]
         if not made or output.samefile(source):
-            raise InputError(f"{output} is the notebook itself or a file that no run made: give another output.")
+            raise InputError(
+                f"{output} is the notebook itself or a file that no run made: give"
+                " another output."
+            )
     for name, value in environment(Path.cwd()).items():
         os.environ.setdefault(name, value)
     import papermill  # after the settings: it reads them when imported
@@ -91,16 +121,30 @@ def execute(
     for folder in (output.parent, Path(os.environ["IPYTHONDIR"])):
         folder.mkdir(parents=True, exist_ok=True)
     for left in output.parent.glob(f".{output.stem}.*.ipynb"):
-        if not Path("/proc", left.name.split(".")[-3]).exists():  # of a run that was killed
+        if not Path(
+            "/proc", left.name.split(".")[-3]
+        ).exists():  # of a run that was killed
             left.unlink(missing_ok=True)
     part = output.with_name(f".{output.stem}.{os.getpid()}.part.ipynb")
     failed, started = output.with_name(f"{output.stem}.failed.ipynb"), time.monotonic()
-    logging.getLogger("papermill").setLevel(logging.ERROR)  # it knows of one cell of parameters only
+    logging.getLogger("papermill").setLevel(
+        logging.ERROR
+    )  # it knows of one cell of parameters only
     try:
-        options = {"kernel_name": "python3", "progress_bar": False, "extra_arguments": ["--log-level=CRITICAL"]}
-        page = papermill.execute_notebook(source, part, parameters, stdout_file=log, stderr_file=log, **options)
+        options = {
+            "kernel_name": "python3",
+            "progress_bar": False,
+            "extra_arguments": ["--log-level=CRITICAL"],
+        }
+        page = papermill.execute_notebook(
+            source, part, parameters, stdout_file=log, stderr_file=log, **options
+        )
         seconds = time.monotonic() - started
-        made = {"notebook": source.stem, "parameters": parameters, "seconds": round(seconds, 1)}
+        made = {
+            "notebook": source.stem,
+            "parameters": parameters,
+            "seconds": round(seconds, 1),
+        }
         nbformat.write(finish(page, suffix, made), part)
         part.replace(output)
         failed.unlink(missing_ok=True)
@@ -114,17 +158,22 @@ def execute(
             raise InputError(how_to_install) from error
         reason = " ".join(error.evalue.split()).rstrip(".")
         if error.ename == "InputError" or remedy(reason):
-            raise InputError(f"{reason}: {remedy(reason)}" if remedy(reason) else error.evalue) from error
+            raise InputError(
+                f"{reason}: {remedy(reason)}" if remedy(reason) else error.evalue
+            ) from error
         cell = "\n".join(f"    {line}" for line in error.source.strip().splitlines())
         raise RuntimeError(
-            f"The notebook {source.stem} stopped in this cell:\n{cell}\n{error.ename}: {error.evalue}\n"
-            f"The copy as far as it got, with the whole traceback: {failed}"
+            f"The notebook {source.stem} stopped in this cell:\n{cell}\n{error.ename}:"
+            f" {error.evalue}\nThe copy as far as it got, with the whole traceback:"
+            f" {failed}"
         ) from error
-    except RuntimeError as error:  # DeadKernelError is one, and so is what jupyter_client raises while a kernel starts
+    # DeadKernelError is one, and so is what jupyter_client raises while a kernel starts
+    except RuntimeError as error:
         if not isinstance(error, DeadKernelError) and "Kernel died" not in str(error):
             raise
         raise RuntimeError(
-            f"The process of the notebook {source.stem} ended: it was interrupted, or memory ran out; call again."
+            f"The process of the notebook {source.stem} ended: it was interrupted, or"
+            " memory ran out; call again."
         ) from error
     finally:
         part.unlink(missing_ok=True)
@@ -140,31 +189,45 @@ def fail(sentence: str, log: TextIO | None = None) -> int:
 
 
 def opened(path: str | os.PathLike) -> TextIO | None:
-    """Return a log, begun afresh, that says where and when the job runs; None for an empty path."""
+    """Return a log, begun afresh, that says where and when the job runs; None for an
+    empty path.
+    """
     if not str(path):
         return None
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     log = Path(path).open("w", encoding="utf-8", buffering=1)  # noqa: SIM115 - its job closes it
-    print(f"on {platform.node()}, process {os.getpid()}, {time.strftime('%Y-%m-%d %H:%M:%S %z')}", file=log)
+    print(
+        f"on {platform.node()}, process {os.getpid()},"
+        f" {time.strftime('%Y-%m-%d %H:%M:%S %z')}",
+        file=log,
+    )
     return log
 
 
 def on_volume(paths: list[str]) -> tuple[Path, list[str]]:
-    """Return the folder of the study and `paths` relative to it, where Snakemake hands a job copies of shared files.
+    """Return the folder of the study and `paths` relative to it, where Snakemake hands
+    a job copies of shared files.
 
-    In a pod of Kubernetes, Snakemake's storage plugin `fs` gives a job local copies (.snakemake/storage/fs/study/...)
-    of what lies on the shared volume (/study/...), where it is to work. Elsewhere the folder is ".".
+    In a pod of Kubernetes, Snakemake's storage plugin `fs` gives a job local copies
+    (.snakemake/storage/fs/study/...) of what lies on the shared volume (/study/...),
+    where it is to work. Elsewhere the folder is ".".
 
     >>> on_volume([".snakemake/storage/fs/study/results/full/logs/book.txt", "notebooks/a.ipynb"])
     (PosixPath('/study'), ['results/full/logs/book.txt', 'notebooks/a.ipynb'])
     """
     copies = [path.partition(COPIES)[2] for path in paths if path.startswith(COPIES)]
-    study = next((path.split("/results/")[0] for path in copies if "/results/" in path), "")
-    return Path("/", study) if study else Path(), [path.removeprefix(f"{COPIES}{study}/") for path in paths]
+    study = next(
+        (path.split("/results/")[0] for path in copies if "/results/" in path), ""
+    )
+    return Path("/", study) if study else Path(), [
+        path.removeprefix(f"{COPIES}{study}/") for path in paths
+    ]
 
 
 def hand_back(study: Path, place: Path, outputs: list[str]) -> None:
-    """Copy what a job wrote in the folder `study` to where Snakemake waits for it, below `place`."""
+    """Copy what a job wrote in the folder `study` to where Snakemake waits for it,
+    below `place`.
+    """
     for output, path in zip(outputs, on_volume(outputs)[1], strict=True):
         if output != path:
             (place / output).parent.mkdir(parents=True, exist_ok=True)
@@ -173,24 +236,38 @@ def hand_back(study: Path, place: Path, outputs: list[str]) -> None:
 
 
 def available_gpus() -> list[str]:
-    """Return the GPUs that CUDA_VISIBLE_DEVICES names, where it is set, else the UUIDs of all that nvidia-smi lists."""
+    """Return the GPUs that CUDA_VISIBLE_DEVICES names, where it is set, else the UUIDs
+    of all that nvidia-smi lists.
+    """
     if VISIBLE in os.environ:
-        return [name for name in map(str.strip, os.environ[VISIBLE].split(",")) if name not in ("", "-1")]
+        return [
+            name
+            for name in map(str.strip, os.environ[VISIBLE].split(","))
+            if name not in ("", "-1")
+        ]
     words = ["nvidia-smi", "--query-gpu=uuid", "--format=csv,noheader"]
     with suppress(OSError, subprocess.SubprocessError):
-        return subprocess.run(words, capture_output=True, text=True, timeout=60, check=True).stdout.split()
+        return subprocess.run(
+            words, capture_output=True, text=True, timeout=60, check=True
+        ).stdout.split()
     return []
 
 
 def claim_gpu(wait: float = 1.0) -> str:
-    """Let this process, and those it starts, see one free GPU alone, waiting for it; return its name, "" for none."""
+    """Let this process, and those it starts, see one free GPU alone, waiting for it;
+    return its name, "" for none.
+    """
     from filelock import FileLock, Timeout
 
     names = available_gpus()
-    while len(names) > 1:  # a single one needs no lock: on a cluster "0" is another GPU in every job
+    while (
+        len(names) > 1
+    ):  # a single one needs no lock: on a cluster "0" is another GPU in every job
         for name in names:
             with suppress(Timeout):
-                place = Path(tempfile.gettempdir(), f"babelatlas-{os.getuid()}-{name}.lock")
+                place = Path(
+                    tempfile.gettempdir(), f"babelatlas-{os.getuid()}-{name}.lock"
+                )
                 HELD.append(FileLock(place).acquire(blocking=False))
                 names = [name]
                 break
@@ -202,17 +279,37 @@ def claim_gpu(wait: float = 1.0) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run from the command line; return the exit status: 0, or 1 after telling what went wrong."""
+    """Run from the command line; return the exit status: 0, or 1 after telling what
+    went wrong.
+    """
     parser = argparse.ArgumentParser(description="Run one notebook with parameters.")
     parser.add_argument("notebook", help="the notebook to run")
     parser.add_argument("output", help="where the executed copy goes")
-    parser.add_argument("--parameters", type=json.loads, default={}, help="a JSON object: name -> value")
-    parser.add_argument("--title-suffix", default="", help="added to the title of the page")
-    parser.add_argument("--log", default="", help="a file for what the notebook prints and why it failed")
-    parser.add_argument("--gpu", type=int, help="1: take a free GPU for the notebook, if there is any; 0: hide all")
-    parser.add_argument("--outputs", nargs="*", default=[], help="all files that Snakemake waits for")
+    parser.add_argument(
+        "--parameters", type=json.loads, default={}, help="a JSON object: name -> value"
+    )
+    parser.add_argument(
+        "--title-suffix", default="", help="added to the title of the page"
+    )
+    parser.add_argument(
+        "--log",
+        default="",
+        help="a file for what the notebook prints and why it failed",
+    )
+    parser.add_argument(
+        "--gpu",
+        type=int,
+        help="1: take a free GPU for the notebook, if there is any; 0: hide all",
+    )
+    parser.add_argument(
+        "--outputs", nargs="*", default=[], help="all files that Snakemake waits for"
+    )
     given = parser.parse_args(arguments)
-    here, name, log = Path.cwd(), f"{Path(given.notebook).stem} {given.title_suffix}".strip(), None
+    here, name, log = (
+        Path.cwd(),
+        f"{Path(given.notebook).stem} {given.title_suffix}".strip(),
+        None,
+    )
     study, (output, log_path) = on_volume([given.output, given.log])
     os.chdir(study)
     try:
@@ -221,8 +318,14 @@ def main(arguments: list[str] | None = None) -> int:
             os.environ[VISIBLE] = ""
         gpu = claim_gpu() if given.gpu else ""
         print(f"  running  {name}{f' on {gpu}' if gpu else ''}", flush=True)
-        print(f"running: {name}, {gpu or 'no GPU'}, parameters {json.dumps(given.parameters)}", file=log or sys.stderr)
-        seconds = execute(given.notebook, output, given.parameters, given.title_suffix, log)
+        print(
+            f"running: {name}, {gpu or 'no GPU'}, parameters"
+            f" {json.dumps(given.parameters)}",
+            file=log or sys.stderr,
+        )
+        seconds = execute(
+            given.notebook, output, given.parameters, given.title_suffix, log
+        )
         print(f"done: {seconds:.0f} s", file=log or sys.stderr)
     except (InputError, RuntimeError, OSError) as error:
         return fail(f"{name}: {error}", log)

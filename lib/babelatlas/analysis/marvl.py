@@ -1,8 +1,10 @@
-"""What MaRVL's authors released: counts of its texts, labels of NLVR2 by people, and the scores in the logs.
+"""What MaRVL's authors released: counts of its texts, labels of NLVR2 by people, and
+the scores in the logs.
 
-Columns of the counts: `set` ("marvl", "nlvr2 test": NLVR2's public test set, "nlvr2 250": the 250 sentences that were
-translated into Chinese), `lang`, `chapter` ("" for all), `tokens` (how captions were cut into tokens, "" where that
-does not matter), `statistic`, `value`. Statistics of captions are of unique ones.
+Columns of the counts: `set` ("marvl", "nlvr2 test": NLVR2's public test set, "nlvr2
+250": the 250 sentences that were translated into Chinese), `lang`, `chapter` ("" for
+all), `tokens` (how captions were cut into tokens, "" where that does not matter),
+`statistic`, `value`. Statistics of captions are of unique ones.
 """
 
 from functools import cache
@@ -16,7 +18,8 @@ from babelatlas.stats import bootstrap, tests
 
 COUNTS = DATA / "liu2021_counts.csv"
 LANGUAGES = ("id", "sw", "zh", "tr", "ta")
-# Table 6 of the paper: the chapters of the Intercontinental Dictionary Series that it uses, and their semantic fields.
+# Table 6 of the paper: the chapters of the Intercontinental Dictionary Series that it
+# uses, and their semantic fields.
 FIELDS = {
     "Animal": ("bird", "mammal"),
     "Food and Beverages": ("food", "beverages"),
@@ -36,19 +39,29 @@ NUMBERS = dict(zip((3, 5, 6, 7, 8, 9, 10, 14, 17, 18, 19), FIELDS, strict=True))
 
 @cache
 def counts() -> pd.Series:
-    """Return the counts that ship, indexed by set, lang, chapter, tokens and statistic. Do not change the series."""
-    table = pd.read_csv(COUNTS, dtype={"chapter": str, "tokens": str}, keep_default_na=False)
-    return table.set_index(["set", "lang", "chapter", "tokens", "statistic"])["value"].sort_index()
+    """Return the counts that ship, indexed by set, lang, chapter, tokens and statistic.
+    Do not change the series.
+    """
+    table = pd.read_csv(
+        COUNTS, dtype={"chapter": str, "tokens": str}, keep_default_na=False
+    )
+    return table.set_index(["set", "lang", "chapter", "tokens", "statistic"])[
+        "value"
+    ].sort_index()
 
 
 def labels(people: int = 5) -> pd.DataFrame:
-    """Return the labels by people of NLVR2's test pairs that have `people` of them: truth, n_true, n_false, n (pairs).
+    """Return the labels by people of NLVR2's test pairs that have `people` of them:
+    truth, n_true, n_false, n (pairs).
 
-    Of these pairs none is left on which two or more of five people disagree with the rest: such pairs were taken out.
+    Of these pairs none is left on which two or more of five people disagree with the
+    rest: such pairs were taken out.
     """
     rows = counts()["nlvr2 test", "en", "", ""].rename("n").reset_index()
     rows = rows.join(
-        rows["statistic"].str.extract(rf"(?P<truth>true|false) pairs, (?P<n_true>\d+) of {people} labels true")
+        rows["statistic"].str.extract(
+            rf"(?P<truth>true|false) pairs, (?P<n_true>\d+) of {people} labels true"
+        )
     )
     rows = rows.dropna().astype({"n_true": int, "n": int})
     rows = rows.assign(truth=rows["truth"] == "true", n_false=people - rows["n_true"])
@@ -56,25 +69,58 @@ def labels(people: int = 5) -> pd.DataFrame:
 
 
 def log_scores() -> pd.DataFrame:
-    """Return what the logs say: model, dataset, variant, lang, chapter, metric, value, ci_low, ci_high, n.
+    """Return what the logs say: model, dataset, variant, lang, chapter, metric, value,
+    ci_low, ci_high, n.
 
-    Accuracy of n pairs of images, also by chapter ("" for all); consistency of n statements, about a quarter of the
-    pairs: the number of which the unrounded shares of all models of a test are whole (`tests.denominator`). The
-    intervals are exact binomial ones, as if answers were independent: the logs do not say which were correct.
+    Accuracy of n pairs of images, also by chapter ("" for all); consistency of n
+    statements, about a quarter of the pairs: the number of which the unrounded shares
+    of all models of a test are whole (`tests.denominator`). The intervals are exact
+    binomial ones, as if answers were independent: the logs do not say which were
+    correct.
     """
     rows = released.read(harness="marvl").drop(columns=["ci_low", "ci_high"])
     number = rows["variant"].str.extract(r"chapter (\d+)")[0].astype(float)
     variant = rows["variant"].mask(number.notna(), "zero-shot")
-    rows, parts = rows.assign(chapter=number.map(NUMBERS).fillna(""), variant=variant), []
-    for (dataset, lang, _, chapter), part in rows.groupby(["dataset", "lang", "variant", "chapter"]):
-        accuracy, consistency = (part[part["metric"] == metric] for metric in reasoning.METRICS)
-        if chapter:  # and the consistencies of two models do not tell the number of statements
-            parts.append(accuracy.assign(n=counts()["marvl", lang, chapter, "", "examples"]))
+    rows, parts = (
+        rows.assign(chapter=number.map(NUMBERS).fillna(""), variant=variant),
+        [],
+    )
+    for (dataset, lang, _, chapter), part in rows.groupby(
+        ["dataset", "lang", "variant", "chapter"]
+    ):
+        accuracy, consistency = (
+            part[part["metric"] == metric] for metric in reasoning.METRICS
+        )
+        if (
+            chapter
+        ):  # and the consistencies of two models do not tell the number of statements
+            parts.append(
+                accuracy.assign(n=counts()["marvl", lang, chapter, "", "examples"])
+            )
             continue
         name = {"nlvr2": "nlvr2 test", "nlvr2-1k": "nlvr2 250"}.get(dataset, dataset)
-        span = int(0.9 * accuracy["n"].iloc[0] / 4), int(counts()[name, lang, "", "", "captions"])
-        parts += [accuracy, consistency.assign(n=tests.denominator(consistency["value"], *span))]
+        span = (
+            int(0.9 * accuracy["n"].iloc[0] / 4),
+            int(counts()[name, lang, "", "", "captions"]),
+        )
+        parts += [
+            accuracy,
+            consistency.assign(n=tests.denominator(consistency["value"], *span)),
+        ]
     table = pd.concat(parts, ignore_index=True).astype({"n": int})
-    low, high = bootstrap.exact_interval((table["value"] * table["n"]).round(), table["n"])
-    columns = ["model", "dataset", "variant", "lang", "chapter", "metric", "value", "ci_low", "ci_high", "n"]
+    low, high = bootstrap.exact_interval(
+        (table["value"] * table["n"]).round(), table["n"]
+    )
+    columns = [
+        "model",
+        "dataset",
+        "variant",
+        "lang",
+        "chapter",
+        "metric",
+        "value",
+        "ci_low",
+        "ci_high",
+        "n",
+    ]
     return table.assign(ci_low=low, ci_high=high)[columns]

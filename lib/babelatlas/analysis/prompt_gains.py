@@ -1,14 +1,16 @@
-"""What prompts add to accuracy: Babel-ImageNet's released results with and without translated prompts, and the gains.
+"""What prompts add to accuracy: Babel-ImageNet's released results with and without
+translated prompts, and the gains.
 
-What ships are the accuracies of its results/babel-imagenet: in the 101 languages of the paper with the bare label, in
-the 90 that have them with translated prompts; for English the variant says that the released code uses CLIP's own
-templates and class names. n are images, 50 for each class.
+What ships are the accuracies of its results/babel-imagenet: in the 101 languages of the
+paper with the bare label, in the 90 that have them with translated prompts; for English
+the variant says that the released code uses CLIP's own templates and class names. n are
+images, 50 for each class.
 """
 
 import pandas as pd
 
-# Files of Babel-ImageNet's results -> the models' names in Geigle et al. (2024), or, for the two that are not in the
-# paper, names like those.
+# Files of Babel-ImageNet's results -> the models' names in Geigle et al. (2024), or,
+# for the two that are not in the paper, names like those.
 RESULT_MODELS = {
     "mclip-mbert-vitb32": "M-CLIP mBERT B-32",
     "openclip-xlmrb-vitb32": "OpenCLIP XLMR-B B-32",
@@ -26,13 +28,18 @@ RESULT_MODELS = {
 
 
 def gains(results: pd.DataFrame, first: str = "translated prompts") -> pd.DataFrame:
-    """Return what prompts add to accuracy: one row for each model and language that has both variants.
+    """Return what prompts add to accuracy: one row for each model and language that has
+    both variants.
 
-    `results`: schema `published`. Columns: model, lang, label_only (accuracy of "label only"), value (accuracy of
-    `first` minus that; fractions), n.
+    `results`: schema `published`. Columns: model, lang, label_only (accuracy of "label
+    only"), value (accuracy of `first` minus that; fractions), n.
     """
     second = "label only"
     results = results[results["variant"].isin([first, second])]
-    wide = results.pivot(index=["model", "lang"], columns="variant", values=["value", "n"]).dropna()
+    wide = results.pivot(
+        index=["model", "lang"], columns="variant", values=["value", "n"]
+    ).dropna()
     value, n = wide["value"], wide["n"][first].astype(int)
-    return pd.DataFrame({"label_only": value[second], "value": value[first] - value[second], "n": n}).reset_index()
+    return pd.DataFrame(
+        {"label_only": value[second], "value": value[first] - value[second], "n": n}
+    ).reset_index()

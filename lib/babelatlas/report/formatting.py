@@ -1,4 +1,6 @@
-"""Numbers, words and short tables as text: what stages show of what they wrote, and what the pages are made of."""
+"""Numbers, words and short tables as text: what stages show of what they wrote, and
+what the pages are made of.
+"""
 
 import re
 from numbers import Real
@@ -7,9 +9,14 @@ import pandas as pd
 
 from babelatlas.base import tables
 
-LISTS = {"clip": "CLIP's curated list", "wordnet-3.0": "words of WordNet", "pictograms": "phrases of this study"}
+LISTS = {
+    "clip": "CLIP's curated list",
+    "wordnet-3.0": "words of WordNet",
+    "pictograms": "phrases of this study",
+}
 LISTS["own"] = "the user's own"
-# What a caption or a cell may hold of HTML: emphasis, code, words of a language, and links that run nothing.
+# What a caption or a cell may hold of HTML: emphasis, code, words of a language, and
+# links that run nothing.
 ALLOWED = re.compile(
     r"(</?(?:b|i|code|bdi|a)>|<br>|<bdi lang=\"[\w-]*\">"
     r"|<a href=\"(?:https?://[^\"<>\s]*|[\w./-]+(?:#[^\"<>\s]*)?|#[^\"<>\s]*)\">)"
@@ -17,19 +24,25 @@ ALLOWED = re.compile(
 
 
 def safe(text: str) -> str:
-    """Return HTML in which only elements of ALLOWED are elements: what else is in it stays text, in one line.
+    """Return HTML in which only elements of ALLOWED are elements: what else is in it
+    stays text, in one line.
 
-    Names that people gave come into captions and cells; none of them can end the table, or run in a reader's browser.
+    Names that people gave come into captions and cells; none of them can end the table,
+    or run in a reader's browser.
 
     >>> safe("<b>Best: <script>alert(1)</script></b>")
     '<b>Best: &lt;script>alert(1)&lt;/script></b>'
     """
     parts = ALLOWED.split(" ".join(text.splitlines()))
-    return "".join(part if place % 2 else part.replace("<", "&lt;") for place, part in enumerate(parts))
+    return "".join(
+        part if place % 2 else part.replace("<", "&lt;")
+        for place, part in enumerate(parts)
+    )
 
 
 def escape(text: str) -> str:
-    """Return text so that Markdown, tables, HTML and mathematics leave it as it is: one line, signs as references.
+    """Return text so that Markdown, tables, HTML and mathematics leave it as it is: one
+    line, signs as references.
 
     >>> escape("a|b_c")
     'a&#124;b&#95;c'
@@ -48,7 +61,8 @@ def literal(text: str) -> str:
 
 
 def word(text: str, lang: str) -> str:
-    """Return a word of a language for a page: escaped, with its language, apart from the direction of its neighbours.
+    """Return a word of a language for a page: escaped, with its language, apart from
+    the direction of its neighbours.
 
     >>> word("שלג", "he")
     '<bdi lang="he">שלג</bdi>'
@@ -67,21 +81,33 @@ def interval(value: float, low: float, high: float) -> str:
     >>> interval(0.394, 0.351, 0.438), interval(0.5, float("nan"), float("nan"))
     ('39.4 % (35.1–43.8)', '50.0 %')
     """
-    return percent(value) + ("" if pd.isna(low) else f" ({100 * low:.1f}–{100 * high:.1f})")
+    return percent(value) + (
+        "" if pd.isna(low) else f" ({100 * low:.1f}–{100 * high:.1f})"
+    )
 
 
-def intervals(table: pd.DataFrame, number: str = ".1f", unit: float = 100, to: str = "–") -> pd.Series:
-    """Return value and interval (ci_low, ci_high) of each row as text, times `unit`, with a true minus sign.
+def intervals(
+    table: pd.DataFrame, number: str = ".1f", unit: float = 100, to: str = "–"
+) -> pd.Series:
+    """Return value and interval (ci_low, ci_high) of each row as text, times `unit`,
+    with a true minus sign.
 
-    `number`: the format, a sign of which is of the value only; `to`: between the ends; no interval where it is NaN.
+    `number`: the format, a sign of which is of the value only; `to`: between the ends;
+    no interval where it is NaN.
 
     >>> rows = pd.DataFrame({"value": [0.5, -0.1], "ci_low": [0.4, float("nan")], "ci_high": [0.6, float("nan")]})
     >>> intervals(rows).tolist(), intervals(rows[:1], "+.2f", 1, " to ").tolist()
     (['50.0 (40.0–60.0)', '−10.0'], ['+0.50 (0.40 to 0.60)'])
     """
-    write, end = (f"{{:{form}}}".format for form in (number.replace(".", "z."), number.replace(".", "z.").lstrip("+")))
+    write, end = (
+        f"{{:{form}}}".format
+        for form in (number.replace(".", "z."), number.replace(".", "z.").lstrip("+"))
+    )
     rows = unit * table[["value", "ci_low", "ci_high"]].to_numpy(float)
-    texts = [write(value) + (f" ({end(low)}{to}{end(high)})" if low == low else "") for value, low, high in rows]
+    texts = [
+        write(value) + (f" ({end(low)}{to}{end(high)})" if low == low else "")
+        for value, low, high in rows
+    ]
     return pd.Series(texts, index=table.index, dtype=str).str.replace("-", "−")
 
 
@@ -91,27 +117,43 @@ def counted(number: int, noun: str) -> str:
     >>> counted(1, "language"), counted(1234, "class"), counted(0, "family")
     ('1 language', '1,234 classes', '0 families')
     """
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}es" if noun.endswith(("s", "x", "ch")) else f"{noun}s"
+    plural = (
+        f"{noun[:-1]}ies"
+        if noun.endswith("y")
+        else f"{noun}es"
+        if noun.endswith(("s", "x", "ch"))
+        else f"{noun}s"
+    )
     return f"{number:,} {noun if number == 1 else plural}"
 
 
 def english_note(sets: dict[str, pd.DataFrame | str]) -> str:
-    """Return the sentences that say which English class names label sets have; "" where they have none.
+    """Return the sentences that say which English class names label sets have; "" where
+    they have none.
 
-    `sets`: name -> a table, schema `labels`, or its path; a path without a file is left out.
+    `sets`: name -> a table, schema `labels`, or its path; a path without a file is left
+    out.
     """
     sentences = []
     for name, table in sets.items():
         if isinstance(table, str):
-            table = tables.read(table, "labels") if tables.locate(table).is_file() else tables.empty("labels")
+            table = (
+                tables.read(table, "labels")
+                if tables.locate(table).is_file()
+                else tables.empty("labels")
+            )
         counts = table.loc[table["lang"] == "en", "source"].value_counts()
-        parts = ", ".join(f"{LISTS.get(source) or escape(source)} ({n:,})" for source, n in counts.items())
+        parts = ", ".join(
+            f"{LISTS.get(source) or escape(source)} ({n:,})"
+            for source, n in counts.items()
+        )
         sentences += [f"English class names of {escape(name)}: {parts}."] * bool(parts)
     return " ".join(sentences)
 
 
 def first_rows(table: pd.DataFrame, n: int = 20) -> str:
-    """Return the first rows of a table as Markdown, its texts escaped, and below it how many more there are.
+    """Return the first rows of a table as Markdown, its texts escaped, and below it how
+    many more there are.
 
     >>> print(first_rows(pd.DataFrame({"a|b": ["x", "y"], "c": [0.5, None]}), n=1))
     | a&#124;b | c |
@@ -120,7 +162,10 @@ def first_rows(table: pd.DataFrame, n: int = 20) -> str:
     <BLANKLINE>
     1 more row.
     """
-    head = [[_cell(cell) for cell in row] for row in table.head(n).itertuples(index=False, name=None)]
+    head = [
+        [_cell(cell) for cell in row]
+        for row in table.head(n).itertuples(index=False, name=None)
+    ]
     lines = [list(map(escape, table.columns)), ["---"] * len(table.columns), *head]
     text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     more = len(table) - len(head)

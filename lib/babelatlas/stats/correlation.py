@@ -1,11 +1,13 @@
-"""Do two measures agree, and what of it is left within models, within languages, or given a third: correlations.
+"""Do two measures agree, and what of it is left within models, within languages, or
+given a third: correlations.
 
-`correlate` takes all rows, the rows within the groups of a column, or rows given covariates; `compare_correlations`
-asks which of two measures agrees better.
+`correlate` takes all rows, the rows within the groups of a column, or rows given
+covariates; `compare_correlations` asks which of two measures agrees better.
 
-Intervals are those of a bootstrap over clusters, as in `bootstrap`. Two cluster columns (languages and models) are
-resampled independently and a row gets the product of their weights, the pigeonhole bootstrap (Owen 2007, Ann. Appl.
-Stat. 1, 386-411). What depends on the rows (ranks, means of groups, covariates) is taken anew in each resample.
+Intervals are those of a bootstrap over clusters, as in `bootstrap`. Two cluster columns
+(languages and models) are resampled independently and a row gets the product of their
+weights, the pigeonhole bootstrap (Owen 2007, Ann. Appl. Stat. 1, 386-411). What depends
+on the rows (ranks, means of groups, covariates) is taken anew in each resample.
 """
 
 from collections.abc import Sequence
@@ -22,113 +24,185 @@ AT_ONCE = 4_000_000  # weights that are held at once, resamples times rows
 
 
 def _tied(values: np.ndarray, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return how many rows each resample has of each different value, (resamples, different), and each row's value."""
+    """Return how many rows each resample has of each different value, (resamples,
+    different), and each row's value.
+    """
     unique, number = np.unique(values, return_inverse=True)
     order = np.argsort(number, kind="stable")
-    return np.add.reduceat(drawn[:, order], np.searchsorted(number[order], np.arange(len(unique))), axis=1), number
+    return (
+        np.add.reduceat(
+            drawn[:, order],
+            np.searchsorted(number[order], np.arange(len(unique))),
+            axis=1,
+        ),
+        number,
+    )
 
 
 def mid_ranks(values: np.ndarray, drawn: np.ndarray) -> np.ndarray:
-    """Return the mid-ranks of `values` in each resample, shape (resamples, values); a row stands `drawn` times."""
+    """Return the mid-ranks of `values` in each resample, shape (resamples, values); a
+    row stands `drawn` times.
+    """
     tied, number = _tied(values, drawn)
     return (np.cumsum(tied, axis=1) - tied + (tied + 1) / 2)[:, number]
 
 
 def weighted_pearson(x: np.ndarray, y: np.ndarray, drawn: np.ndarray) -> np.ndarray:
-    """Return the weighted correlation in each resample, NaN where a column is constant; x, y: one row, or one each."""
+    """Return the weighted correlation in each resample, NaN where a column is constant;
+    x, y: one row, or one each.
+    """
     x, y = ((values - values.mean()) / values.std() for values in (x, y))
-    n = np.maximum(drawn.sum(axis=1), 1e-300)  # two columns of clusters may leave a resample without rows
-    # Moments of every resample; a column that is the same for all resamples needs one matrix product only.
+    n = np.maximum(
+        drawn.sum(axis=1), 1e-300
+    )  # two columns of clusters may leave a resample without rows
+    # Moments of every resample; a column that is the same for all resamples needs one
+    # matrix product only.
     mean_x, mean_y, xx, yy, xy = (
-        drawn @ column / n if column.ndim == 1 else np.einsum("ij,ij->i", drawn, column) / n
+        (
+            drawn @ column / n
+            if column.ndim == 1
+            else np.einsum("ij,ij->i", drawn, column) / n
+        )
         for column in (x, y, x * x, y * y, x * y)
     )
     scale = np.sqrt(np.clip(xx - mean_x**2, 0, None) * np.clip(yy - mean_y**2, 0, None))
-    return np.divide(xy - mean_x * mean_y, scale, out=np.full(len(n), np.nan), where=scale > 1e-9)
+    return np.divide(
+        xy - mean_x * mean_y, scale, out=np.full(len(n), np.nan), where=scale > 1e-9
+    )
 
 
 def _ordered_pairs(x: np.ndarray, y: np.ndarray, drawn: np.ndarray) -> np.ndarray:
     """Return three numbers of ordered pairs of rows in each resample: (3, resamples).
 
-    Pairs that both columns put in the same order less those in another, pairs that differ in x, and in y.
+    Pairs that both columns put in the same order less those in another, pairs that
+    differ in x, and in y.
     """
     total = drawn.sum(axis=1) ** 2
     tied_x, tied_y = ((_tied(values, drawn)[0] ** 2).sum(axis=1) for values in (x, y))
     signs = np.sign(x[:, None] - x) * np.sign(y[:, None] - y)
-    return np.stack([np.einsum("ij,ij->i", drawn @ signs, drawn), total - tied_x, total - tied_y])
+    return np.stack(
+        [np.einsum("ij,ij->i", drawn @ signs, drawn), total - tied_x, total - tied_y]
+    )
 
 
 def weighted_kendall(
-    x: np.ndarray, y: np.ndarray, drawn: np.ndarray, groups: Sequence[np.ndarray | slice] = (slice(None),)
+    x: np.ndarray,
+    y: np.ndarray,
+    drawn: np.ndarray,
+    groups: Sequence[np.ndarray | slice] = (slice(None),),
 ) -> np.ndarray:
-    """Return Kendall's tau-b over the pairs of rows that share a group in each resample, NaN where nothing varies."""
-    agree, in_x, in_y = sum(_ordered_pairs(x[rows], y[rows], drawn[:, rows]) for rows in groups)
+    """Return Kendall's tau-b over the pairs of rows that share a group in each
+    resample, NaN where nothing varies.
+    """
+    agree, in_x, in_y = sum(
+        _ordered_pairs(x[rows], y[rows], drawn[:, rows]) for rows in groups
+    )
     scale = np.sqrt(in_x * in_y)
     return np.divide(agree, scale, out=np.full(len(drawn), np.nan), where=scale > 0)
 
 
 def expandable(method: str, n_clusters: int, n_columns: int = 1) -> float | None:
-    """Return the number of clusters that a correlation's interval is expanded for, None for one of plain percentiles.
+    """Return the number of clusters that a correlation's interval is expanded for, None
+    for one of plain percentiles.
 
-    Copies of a row in a resample are tied, which makes a coefficient of ranks vary more there than in samples: its
-    interval is long enough, as are those with two columns of clusters. Pearson's with 4 to 8 clusters counts n as
-    1.5 (n - 1), and then covers the true value in 94 to 96 % (benchmarks/intervals.py).
+    Copies of a row in a resample are tied, which makes a coefficient of ranks vary more
+    there than in samples: its interval is long enough, as are those with two columns of
+    clusters. Pearson's with 4 to 8 clusters counts n as 1.5 (n - 1), and then covers
+    the true value in 94 to 96 % (benchmarks/intervals.py).
     """
     if method != "pearson" or n_columns > 1:
         return None
     return 1.5 * (n_clusters - 1) if 3 < n_clusters < 9 else n_clusters
 
 
-def _draws(table: pd.DataFrame, clusters: Sequence[str], n_resamples: int, seed: int) -> list[tuple]:
-    """Return, for each column of clusters, how often each cluster is drawn, and the cluster of each row."""
+def _draws(
+    table: pd.DataFrame, clusters: Sequence[str], n_resamples: int, seed: int
+) -> list[tuple]:
+    """Return, for each column of clusters, how often each cluster is drawn, and the
+    cluster of each row.
+    """
     bootstrap.check_columns(table, clusters=clusters)
     draws = []
     for number, name in enumerate(clusters):
         names, index = np.unique(table[name].astype(str), return_inverse=True)
         if len(names) < 2 or table[name].isna().any():
-            raise InputError(f"A bootstrap over {name} needs one in every row, and two at least; got {len(names)}.")
-        # Another stream for each column, or two columns with as many clusters would be drawn alike.
-        draws.append((bootstrap.resample_weights(len(names), n_resamples, seed + 1_000_003 * number), index))
+            raise InputError(
+                f"A bootstrap over {name} needs one in every row, and two at least; got"
+                f" {len(names)}."
+            )
+        # Another stream for each column, or two columns with as many clusters would be
+        # drawn alike.
+        draws.append(
+            (
+                bootstrap.resample_weights(
+                    len(names), n_resamples, seed + 1_000_003 * number
+                ),
+                index,
+            )
+        )
     return draws
 
 
 def crossed_weights(
-    table: pd.DataFrame, clusters: str | Sequence[str], n_resamples: int = 2000, seed: int = 0
+    table: pd.DataFrame,
+    clusters: str | Sequence[str],
+    n_resamples: int = 2000,
+    seed: int = 0,
 ) -> tuple[np.ndarray, int]:
-    """Return how often each row counts in each resample, shape (n_resamples, rows), and the least number of clusters.
+    """Return how often each row counts in each resample, shape (n_resamples, rows), and
+    the least number of clusters.
 
-    `clusters`: one column, or several, which are drawn independently; then a row has the product of their weights.
+    `clusters`: one column, or several, which are drawn independently; then a row has
+    the product of their weights.
 
     >>> table = pd.DataFrame({"lang": ["de", "de", "si"], "model": ["a", "b", "a"]})
     >>> crossed_weights(table, ["lang", "model"], 100)[0].shape
     (100, 3)
     """
     draws = _draws(table, _listed(clusters), n_resamples, seed)
-    return reduce(np.multiply, (times[:, index] for times, index in draws)), min(len(times.T) for times, _ in draws)
+    return reduce(np.multiply, (times[:, index] for times, index in draws)), min(
+        len(times.T) for times, _ in draws
+    )
 
 
 def crossed_mean(
-    table: pd.DataFrame, value: str, clusters: Sequence[str] = ("lang", "model"), n_resamples: int = 2000, seed: int = 0
+    table: pd.DataFrame,
+    value: str,
+    clusters: Sequence[str] = ("lang", "model"),
+    n_resamples: int = 2000,
+    seed: int = 0,
 ) -> tuple[float, float, float]:
-    """Return the mean of a column and its 95 % interval with all `clusters` resampled: a mean in general.
+    """Return the mean of a column and its 95 % interval with all `clusters` resampled:
+    a mean in general.
 
-    The interval is NaN where a column of clusters has one alone, so that one group does not stop the others.
+    The interval is NaN where a column of clusters has one alone, so that one group does
+    not stop the others.
     """
     bootstrap.check_columns(table, value=value, clusters=clusters)
     if any(table[name].nunique() < 2 for name in clusters):
         return float(table[value].mean()), np.nan, np.nan
     drawn, least = crossed_weights(table, clusters, n_resamples, seed)
     drawn = drawn[drawn.any(axis=1)]
-    ends = bootstrap.percentile_interval(drawn @ table[value] / drawn.sum(axis=1), n_clusters=least)
+    ends = bootstrap.percentile_interval(
+        drawn @ table[value] / drawn.sum(axis=1), n_clusters=least
+    )
     return float(table[value].mean()), *map(float, ends)
 
 
-def _deviations(values: np.ndarray, drawn: np.ndarray, parts: Sequence[np.ndarray]) -> np.ndarray:
-    """Return values less the weighted means of their groups in each resample, shape (resamples, rows)."""
+def _deviations(
+    values: np.ndarray, drawn: np.ndarray, parts: Sequence[np.ndarray]
+) -> np.ndarray:
+    """Return values less the weighted means of their groups in each resample, shape
+    (resamples, rows).
+    """
     values = np.array(np.broadcast_to(values, drawn.shape), float)
     totals = [np.maximum(drawn @ part, 1e-12) for part in parts]
     size = max(float(np.abs(values).max()), 1e-300)
-    for _ in range(500):  # means of the groups of two columns in turn until none is left: least squares on both
+    for _ in range(
+        500
+        # means of the groups of two columns in turn until none is left: least squares
+        # on both
+    ):
         moved = 0.0
         for part, total in zip(parts, totals, strict=True):
             means = ((drawn * values) @ part / total) @ part.T
@@ -139,8 +213,16 @@ def _deviations(values: np.ndarray, drawn: np.ndarray, parts: Sequence[np.ndarra
     return values
 
 
-def _pair(x: np.ndarray, y: np.ndarray, drawn: np.ndarray, method: str, parts: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the correlation of two columns in each resample, within the groups of `parts` if there are any."""
+def _pair(
+    x: np.ndarray,
+    y: np.ndarray,
+    drawn: np.ndarray,
+    method: str,
+    parts: Sequence[np.ndarray],
+) -> np.ndarray:
+    """Return the correlation of two columns in each resample, within the groups of
+    `parts` if there are any.
+    """
     groups = list(parts[0].T.astype(bool)) if parts else [slice(None)]
     if method == "kendall":
         return weighted_kendall(x, y, drawn, groups)
@@ -153,21 +235,36 @@ def _pair(x: np.ndarray, y: np.ndarray, drawn: np.ndarray, method: str, parts: S
     if parts:
         sizes = [np.abs(values).max() for values in columns]
         columns = [_deviations(values, drawn, parts) for values in columns]
-        if any(np.abs(values).max() < 1e-9 * size for values, size in zip(columns, sizes, strict=True)):
-            return np.full(len(drawn), np.nan)  # constant within every group: what is left is rounding
+        if any(
+            np.abs(values).max() < 1e-9 * size
+            for values, size in zip(columns, sizes, strict=True)
+        ):
+            return np.full(
+                len(drawn), np.nan
+            )  # constant within every group: what is left is rounding
     return weighted_pearson(*columns, drawn)
 
 
-def _partial(columns: Sequence[np.ndarray], drawn: np.ndarray, method: str, parts: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the correlation of the first two columns given the others in each resample; NaN where not defined."""
+def _partial(
+    columns: Sequence[np.ndarray],
+    drawn: np.ndarray,
+    method: str,
+    parts: Sequence[np.ndarray],
+) -> np.ndarray:
+    """Return the correlation of the first two columns given the others in each
+    resample; NaN where not defined.
+    """
     if len(columns) == 2:
         return _pair(*columns, drawn, method, parts)
     matrix = np.tile(np.eye(len(columns)), (len(drawn), 1, 1))
     for one in range(len(columns)):
         for other in range(one):
-            matrix[:, one, other] = _pair(columns[one], columns[other], drawn, method, parts)
+            matrix[:, one, other] = _pair(
+                columns[one], columns[other], drawn, method, parts
+            )
             matrix[:, other, one] = matrix[:, one, other]
-    # A resample whose covariates are constant, or follow from one another, says nothing.
+    # A resample whose covariates are constant, or follow from one another, says
+    # nothing.
     fine = np.isfinite(matrix).all(axis=(1, 2))
     fine[fine] = np.linalg.cond(matrix[fine]) < 1e10
     result = np.full(len(drawn), np.nan)
@@ -176,29 +273,62 @@ def _partial(columns: Sequence[np.ndarray], drawn: np.ndarray, method: str, part
     return result
 
 
-def _resampled(table, names, clusters, method, within, n_resamples, seed) -> tuple[float, np.ndarray, int]:
-    """Return the correlation of all rows, that of each resample, and the least number of clusters."""
+def _resampled(
+    table, names, clusters, method, within, n_resamples, seed
+) -> tuple[float, np.ndarray, int]:
+    """Return the correlation of all rows, that of each resample, and the least number
+    of clusters.
+    """
     bootstrap.check_columns(table, columns=names, within=within, clusters=clusters)
     columns = table[names].to_numpy(float).T
     what = f"A correlation of {names[0]} and {names[1]}"
     if method not in METHODS or (len(within) > 1 and method != "pearson"):
         known = ", ".join(METHODS)
-        raise InputError(f"{what} by {method!r}: expected one of {known}; within two columns pearson alone.")
+        raise InputError(
+            f"{what} by {method!r}: expected one of {known}; within two columns pearson"
+            " alone."
+        )
     if len(table) < 3:
-        raise InputError(f"{what} needs three rows at least, got {len(table)}: leave it out.")
-    if lacking := [name for name, column in zip(names, columns, strict=True) if not np.isfinite(column).all()]:
-        raise InputError(f"{what} needs rows without gaps, and {lacking[0]!r} has some: leave those rows out.")
-    if constant := [name for name, column in zip(names, columns, strict=True) if np.ptp(column) == 0]:
-        raise InputError(f"{what} needs columns that vary, and {constant[0]!r} is the same in all rows: leave it out.")
+        raise InputError(
+            f"{what} needs three rows at least, got {len(table)}: leave it out."
+        )
+    if lacking := [
+        name
+        for name, column in zip(names, columns, strict=True)
+        if not np.isfinite(column).all()
+    ]:
+        raise InputError(
+            f"{what} needs rows without gaps, and {lacking[0]!r} has some: leave those"
+            " rows out."
+        )
+    if constant := [
+        name for name, column in zip(names, columns, strict=True) if np.ptp(column) == 0
+    ]:
+        raise InputError(
+            f"{what} needs columns that vary, and {constant[0]!r} is the same in all"
+            " rows: leave it out."
+        )
     draws = _draws(table, clusters, n_resamples, seed)
-    parts = [pd.get_dummies(table[name].astype(str), dtype=float).to_numpy() for name in within]
-    values, step = [_partial(columns, np.ones((1, len(table))), method, parts)], max(1, AT_ONCE // len(table))
+    parts = [
+        pd.get_dummies(table[name].astype(str), dtype=float).to_numpy()
+        for name in within
+    ]
+    values, step = (
+        [_partial(columns, np.ones((1, len(table))), method, parts)],
+        max(1, AT_ONCE // len(table)),
+    )
     for start in range(0, n_resamples, step):
-        drawn = reduce(np.multiply, (times[start : start + step][:, index] for times, index in draws))
+        drawn = reduce(
+            np.multiply,
+            (times[start : start + step][:, index] for times, index in draws),
+        )
         values.append(_partial(columns, drawn, method, parts))
     value = float(values[0][0])
     if not np.isfinite(value):
-        raise InputError(f"{what} is not defined: nothing varies within {within} or given {names[2:]}.")
+        raise InputError(
+            f"{what} is not defined: nothing varies within {within} or given"
+            f" {names[2:]}."
+        )
     return value, np.concatenate(values[1:]), min(len(times.T) for times, _ in draws)
 
 
@@ -219,16 +349,19 @@ def correlate(
     within: str | Sequence[str] = (),
     covariates: str | Sequence[str] = (),
 ) -> pd.DataFrame:
-    """Return the correlation of two columns with a bootstrap interval over clusters, one row for each method.
+    """Return the correlation of two columns with a bootstrap interval over clusters,
+    one row for each method.
 
-    Columns: method, value, ci_low, ci_high, n (rows), n_clusters (the fewest, where several columns are resampled).
-    Methods: `METHODS`; of Kendall's tau-b a row that is resampled twice is tied with itself.
+    Columns: method, value, ci_low, ci_high, n (rows), n_clusters (the fewest, where
+    several columns are resampled). Methods: `METHODS`; of Kendall's tau-b a row that is
+    resampled twice is tied with itself.
 
-    `within` names a column whose groups are taken each by itself: deviations from the mean of the group, ranks within
-    it, pairs of its rows. Two columns, for "pearson" alone, ask what is left when the means of both are taken off.
+    `within` names a column whose groups are taken each by itself: deviations from the
+    mean of the group, ranks within it, pairs of its rows. Two columns, for "pearson"
+    alone, ask what is left when the means of both are taken off.
 
-    `covariates`: for partial correlations, of each method from the inverse of the matrix of its coefficients (as R's
-    ppcor: Kim 2015, CSAM 22, 665-674).
+    `covariates`: for partial correlations, of each method from the inverse of the
+    matrix of its coefficients (as R's ppcor: Kim 2015, CSAM 22, 665-674).
 
     >>> rows = pd.DataFrame({"lang": list("abcdef"), "model": list("pppqqq")})
     >>> rows = rows.assign(x=[0, 1, 2, 6, 7, 8], y=[3, 2, 1, 9, 8, 7])
@@ -238,10 +371,16 @@ def correlate(
     within, clusters, rows = _listed(within), _listed(clusters), []
     for method in methods:
         names = [x, y, *_listed(covariates)]
-        value, resampled, n_clusters = _resampled(table, names, clusters, method, within, n_resamples, seed)
-        ends = bootstrap.percentile_interval(resampled, level, expandable(method, n_clusters, len(clusters)))
+        value, resampled, n_clusters = _resampled(
+            table, names, clusters, method, within, n_resamples, seed
+        )
+        ends = bootstrap.percentile_interval(
+            resampled, level, expandable(method, n_clusters, len(clusters))
+        )
         rows.append([method, value, *ends, len(table), n_clusters])
-    return pd.DataFrame(rows, columns=["method", "value", "ci_low", "ci_high", "n", "n_clusters"])
+    return pd.DataFrame(
+        rows, columns=["method", "value", "ci_low", "ci_high", "n", "n_clusters"]
+    )
 
 
 def compare_correlations(
@@ -255,11 +394,13 @@ def compare_correlations(
     n_resamples: int = 2000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Return whether `x` correlates more with column `first` than with `second`, on the rows that have all three.
+    """Return whether `x` correlates more with column `first` than with `second`, on the
+    rows that have all three.
 
-    Columns: method, first, second (the two correlations), value (their difference), ci_low, ci_high, p (bootstrap:
-    twice the share of resamples in which the difference has the other sign, made as careful as the interval by
-    `bootstrap.expanded_p` where that is expanded), least (the smallest p that so many resamples can give), n (rows),
+    Columns: method, first, second (the two correlations), value (their difference),
+    ci_low, ci_high, p (bootstrap: twice the share of resamples in which the difference
+    has the other sign, made as careful as the interval by `bootstrap.expanded_p` where
+    that is expanded), least (the smallest p that so many resamples can give), n (rows),
     n_clusters. Raises what `correlate` raises.
     """
     within, clusters, rows = _listed(within), _listed(clusters), []
@@ -270,9 +411,22 @@ def compare_correlations(
         gaps = one_resampled - other_resampled
         known = gaps[np.isfinite(gaps)]
         fewer = min((known <= 0).sum(), (known >= 0).sum())
-        p_values = [min(1.0, 2 * (number + 1) / (len(known) + 1)) for number in (fewer, 0)]
+        p_values = [
+            min(1.0, 2 * (number + 1) / (len(known) + 1)) for number in (fewer, 0)
+        ]
         n = expandable(method, n_clusters, len(clusters))
-        p_values = p_values if n is None else [bootstrap.expanded_p(p, n) for p in p_values]
-        rows.append([method, one, other, one - other, *bootstrap.percentile_interval(gaps, 0.95, n), *p_values])
+        p_values = (
+            p_values if n is None else [bootstrap.expanded_p(p, n) for p in p_values]
+        )
+        rows.append(
+            [
+                method,
+                one,
+                other,
+                one - other,
+                *bootstrap.percentile_interval(gaps, 0.95, n),
+                *p_values,
+            ]
+        )
     names = ["method", "first", "second", "value", "ci_low", "ci_high", "p", "least"]
     return pd.DataFrame(rows, columns=names).assign(n=len(table), n_clusters=n_clusters)
