@@ -3,10 +3,13 @@
 import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
 from filelock import FileLock
 from hypothesis import settings
 
@@ -83,6 +86,20 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.slow)
 
 
+def read_graph(values: dict, without: Iterable[str] = ()):
+    """The rules of a config, given as its values, and its plan; `without`: pages of
+    steps that failed.
+    """
+    from atlas_study.workflow.failures import WITHOUT
+    from atlas_study.workflow.graph import Graph
+
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        path = Path(folder, "run.yml")
+        path.write_text(yaml.safe_dump(values), encoding="utf-8")
+        patch.setenv(WITHOUT, ",".join(without))
+        return Graph(path, ROOT)
+
+
 def snakemake(
     folder: Path, *arguments: str, config: Path = ROOT / "tests" / "tiny.yml"
 ) -> subprocess.CompletedProcess:
@@ -131,7 +148,7 @@ def locked_run(folder: Path, config: Path) -> subprocess.CompletedProcess:
     words = [
         sys.executable,
         "-m",
-        "babelatlas",
+        "atlas_study",
         "locked",
         "snakemake",
         "--snakefile",

@@ -15,7 +15,7 @@ from babelatlas.base.errors import InputError
 from babelatlas.evaluation import protocol
 from babelatlas.lexicon import labels, senses
 from babelatlas.models import registry
-from conftest import ROOT, snakemake
+from conftest import ROOT, read_graph, snakemake
 
 CONFIGS = [f"config/{name}.yml" for name in ("demo", "full", "paper")]
 CONFIGS += [f"tests/{name}.yml" for name in ("tiny", "one_language", "no_models")]
@@ -35,14 +35,14 @@ def config():
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_the_configs_that_ship_give_every_notebook_what_it_may_have(name):
-    plan = check(configs.read(ROOT / name))
-    for stage, jobs in plan.stages.items():
-        for job in jobs:
-            given = plan.parameters(stage, *job)
-            given.pop(
-                "results", None
-            )  # the folder of the run, which is made when it begins
-            notebooks.check_parameters(plan.notebook(stage.name), given)
+    graph = read_graph(configs.read(ROOT / name))
+    for name, job in graph.plan.all_jobs():
+        is_stage = name in graph.plan.rules
+        given = graph.told(name if is_stage else f"chapter_{name}", job)
+        # The folder of the run, which is made when it begins.
+        given.pop("results", None)
+        notebook = graph.plan.notebook_of(name) if is_stage else name
+        notebooks.check_parameters(graph.plan.notebook(notebook), given)
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_the_configs_that_ship_give_every_notebook_what_it_may_have(name):
         ),
         (
             {"parameters": {"67_zeroshot": {"labels": "own.parquet"}}},
-            "'labels' of zeroshot, which the graph sets",
+            "'labels' of 67_zeroshot, which the graph sets",
         ),
         ({"parameters": {"20_zerosht": {}}}, "did you mean 67_zeroshot"),
     ],
@@ -200,6 +200,7 @@ def test_the_configs_that_ship_give_every_notebook_what_it_may_have(name):
 def test_what_is_wrong_is_one_sentence_with_the_nearest_name(config, changes, sentence):
     with pytest.raises(InputError, match=sentence) as error:
         check(config | changes)
+        read_graph(config | changes)  # what needs the rules, too, to be noticed
     assert "\n" not in str(error.value)
 
 
@@ -271,29 +272,25 @@ def test_a_dry_run_tells_of_a_missing_folder_and_a_real_run_stops(tmp_path, conf
 
 def test_the_paper_config_has_the_papers_models_languages_and_protocol():
     values = configs.read(ROOT / "config" / "paper.yml")
-    plan = check(values)
+    graph = read_graph(values)
+    plan = graph.plan
     assert {registry.get_model(name).paper_row for name in values["models"]} == set(
         published.models()["model"]
     )
     assert sorted(values["parameters"]["67_zeroshot"]["languages"]) == sorted(
         published.groups()["lang"]
     )
-    assert plan.classes == ["imagenet-1k"]
-    jobs = {stage.rule or stage.name: jobs for stage, jobs in plan.stages.items()}
+    assert plan.classes() == ["imagenet-1k"]
+    jobs = plan.jobs
     assert (jobs["label_sets"], len(jobs["zeroshot"]), len(jobs["retrieval"])) == (
         [],
         12,
         36,
     )
-    for stage in (
-        stage for stage in plan.stages if stage.name in ("zeroshot", "retrieval")
-    ):
-        for model, dataset in plan.stages[stage]:
-            told, entry = (
-                plan.parameters(stage, model, dataset),
-                registry.get_model(model),
-            )
-            task = plan.sets[dataset].task
+    for rule in ("zeroshot", "retrieval"):
+        for job in jobs[rule]:
+            told, entry = graph.told(rule, job), registry.get_model(job["model"])
+            task = plan.sets[job["dataset"]].task
             assert protocol.settings(told["preset"], task, entry) == protocol.settings(
                 "paper", task, entry
             )

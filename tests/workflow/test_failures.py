@@ -13,7 +13,7 @@ from atlas_study.workflow import config as configs
 from atlas_study.workflow import failures
 from atlas_study.workflow.failures import Failure
 from babelatlas.base.errors import InputError
-from conftest import ROOT, locked_run
+from conftest import ROOT, locked_run, read_graph
 
 TINY = ROOT / "tests" / "tiny.yml"
 FAILED = "77_subsets_picto-multi_pictograms"
@@ -80,7 +80,7 @@ def test_a_call_for_a_part_or_a_list_expects_no_book(words):
 
 def planned(*without: str):
     """The plan of the small run without the steps that make some pages."""
-    return configs.check_config(configs.read(TINY), ROOT, without)
+    return read_graph(configs.read(TINY), without).plan
 
 
 def test_a_plan_leaves_out_what_failed_and_chapters_read_the_rest():
@@ -109,7 +109,7 @@ def test_a_model_none_of_whose_steps_is_left_is_none_of_the_run():
 
 def test_a_failed_chapter_is_left_out_even_if_the_config_names_it_and_it_is_the_home_page():
     named = configs.read(TINY) | {"chapters": ["00_summary", "33_intervals"]}
-    plan = configs.check_config(named, ROOT, ["00_summary"])
+    plan = read_graph(named, ["00_summary"]).plan
     assert plan.chapters == ["33_intervals"]
 
 
@@ -265,11 +265,8 @@ def test_an_empty_folder_of_images_is_told_in_a_sentence_before_anything_runs(tm
         "images": {"xm3600": str(images)},
         "adaptations": {},
     }
-    plan = configs.check_config(
-        configs.read(TINY) | changes | {"protocol_datasets": []}, ROOT
-    )
     with pytest.raises(InputError, match="images"):
-        configs.prepare(plan)
+        read_graph(configs.read(TINY) | changes | {"protocol_datasets": []})
 
 
 def test_what_is_wrong_with_a_config_is_told_in_a_sentence_and_ends_the_run(tmp_path):

@@ -8,14 +8,14 @@ import pytest
 
 from atlas_study.commands import main as command_line
 from atlas_study.workflow import book as books
-from atlas_study.workflow import config
+from atlas_study.workflow.graph import Graph
 from conftest import ROOT, snakemake, tracked
 
 
 @pytest.fixture
 def study(tmp_path, monkeypatch):
     """A copy of all that a new chapter becomes a part of."""
-    for name in ("notebooks", "book", "config"):
+    for name in ("notebooks", "book", "config", "rules"):
         shutil.copytree(ROOT / name, tmp_path / name)
     for name in ("Snakefile", "_toc.yml", "_config.yml"):
         shutil.copyfile(ROOT / name, tmp_path / name)
@@ -44,7 +44,7 @@ def test_a_new_chapter_is_in_the_contents_in_the_order_of_numbers_and_in_the_pla
     ):  # sections
         text = text.replace(f"- {above}\n", f"- {above}\n      - file: {name}\n")
     assert (study / "_toc.yml").read_text(encoding="utf-8") == text
-    plan = config.check_config(config.read("config/demo.yml"), study)
+    plan = Graph("config/demo.yml", study).plan
     books.check_contents("_toc.yml", plan.all_pages())
     assert {"36_other", "50_my_question"} <= {*plan.chapters}
 

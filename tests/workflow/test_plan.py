@@ -14,11 +14,10 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from atlas_study.workflow import config as configs
 from atlas_study.workflow import notebooks
-from atlas_study.workflow.stages import STAGES, depends
 from babelatlas.base import languages
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import registry as datasets
-from conftest import ROOT, snakemake, tracked
+from conftest import ROOT, read_graph, snakemake, tracked
 
 QUIET = ("--dry-run", "--quiet", "rules", "host", "reason")
 
@@ -46,26 +45,21 @@ def planned(folder, values: dict) -> dict[str, int]:
     return jobs(done.stdout + done.stderr)
 
 
-def told(plan, rule: str, one: str = "", dataset: str = "") -> dict:
-    """The parameters of a job of a rule."""
-    stage = next(stage for stage in plan.stages if rule in (stage.rule, stage.name))
-    assert (one, dataset) in plan.stages[stage]
-    return plan.parameters(stage, one, dataset)
+def test_every_output_of_a_stage_is_declared_by_its_notebook(config):
+    plan = read_graph(config).plan
+    assert len(plan.rules) == 18
+    for rule, outputs in plan.rules.items():
+        known = plan.declared(plan.notebook_of(rule))
+        if rule != "train":  # of which a folder is declared
+            assert {*outputs} - {"page"} <= {*known["outputs"]}, rule
 
 
-def test_every_output_of_a_stage_is_declared_and_every_input_and_parameter_that_the_graph_sets(
-    config,
-):
-    plan = configs.check_config(config, ROOT)
-    for stage, of_stage in ((stage, plan.stages[stage]) for stage in STAGES):
-        known = plan.declared(stage.name)
-        if stage.name != "train":  # of which a folder is declared
-            assert {*stage.outputs} <= {*known["outputs"]}, stage.name
-        assert all(
-            {*stage.parameters(plan, *job)}
-            <= {*notebooks.defaults(plan.notebook(stage.name))}
-            for job in of_stage
-        )
+def test_what_the_graph_tells_a_notebook_is_declared_by_it(config):
+    graph = read_graph(config)
+    for rule in graph.plan.rules:
+        known = notebooks.defaults(graph.plan.notebook(graph.plan.notebook_of(rule)))
+        for job in graph.plan.jobs[rule]:
+            assert {*graph.told(rule, job)} <= {*known}, rule
 
 
 def test_a_dry_run_plans_every_step_of_the_demonstration(tmp_path, config):
@@ -92,24 +86,26 @@ def test_a_dry_run_plans_every_step_of_the_demonstration(tmp_path, config):
 def test_bridges_take_turns_so_that_each_text_is_encoded_once_and_real_models_run_on_vectors_that_ship(
     config,
 ):
-    plan = configs.check_config(config, ROOT)
-    assert told(plan, "zeroshot_stored", "bridge-lite2", "imagenet-photos-100")[
-        "images"
-    ].endswith("imagenet-photos.npz")
+    photographs = {"model": "bridge-lite2", "dataset": "imagenet-photos-100"}
+    told = read_graph(config).told("zeroshot_stored", photographs)
+    assert told["images"].endswith("imagenet-photos.npz")
     real = configs.read(ROOT / "config" / "real.yml")
     images = dict.fromkeys(real["datasets"], "somewhere")
-    plan = configs.check_config(real | {"images": images}, ROOT)
-    retrieval = next(stage for stage in plan.stages if stage.name == "retrieval")
-    first, *others = plan.stages[retrieval]
-    assert plan.inputs(retrieval, *first)["before"] == []
-    assert plan.inputs(retrieval, *others[0])["before"] == [
-        plan.outputs(retrieval, *first)["output"]
+    graph = read_graph(real | {"images": images})
+    first, *others = graph.plan.jobs["retrieval"]
+    assert graph.inputs("retrieval", first)["before"] == []
+    assert graph.inputs("retrieval", others[0])["before"] == [
+        graph.plan.outputs("retrieval", first)["output"]
     ]
     # A model that holds a text's own class out cannot take captions.
-    assert "bridge-lite2-folds" not in [model for model, _ in plan.stages[retrieval]]
-    both = [stage for stage in plan.stages if stage.name in ("zeroshot", "retrieval")]
-    jobs = [(stage, *job) for stage in both for job in plan.stages[stage]]
-    assert {plan.common(*job)["cache"] for job in jobs} == {"results/real/cache/bridge"}
+    models = [job["model"] for job in graph.plan.jobs["retrieval"]]
+    assert "bridge-lite2-folds" not in models
+    caches = {
+        graph.told(rule, job)["cache"]
+        for rule in ("zeroshot", "retrieval")
+        for job in graph.plan.jobs[rule]
+    }
+    assert caches == {"results/real/cache/bridge"}
 
 
 def test_where_the_packages_of_real_models_cannot_be_installed_the_run_leaves_them_out_and_says_so(
@@ -119,8 +115,8 @@ def test_where_the_packages_of_real_models_cannot_be_installed_the_run_leaves_th
         "atlas_study.workflow.plan.bridge.unable",
         lambda entry: f"No package for {entry.name}.",
     )
-    plan = configs.check_config(config, ROOT)
-    assert plan.stored == []
+    plan = read_graph(config).plan
+    assert plan.stored() == []
     assert (
         "No package for bridge-lite2. This run leaves it out."
         in capsys.readouterr().err
@@ -129,7 +125,7 @@ def test_where_the_packages_of_real_models_cannot_be_installed_the_run_leaves_th
 
 
 def test_a_run_without_models_has_the_chapters_on_what_others_released():
-    plan = configs.check_config(configs.read(ROOT / "tests" / "no_models.yml"), ROOT)
+    plan = read_graph(configs.read(ROOT / "tests" / "no_models.yml")).plan
     assert {"00_summary", "11_leaderboard", "34_scorecard"} <= {*plan.chapters}
     assert not {"43_model", "10_languages"} & {*plan.chapters}
 
@@ -157,6 +153,15 @@ def project(tmp_path):
     return write
 
 
+def plan_of(config: dict, folder):
+    """The plan of a run whose chapters are those of a folder."""
+    whole = read_graph(config).plan
+    plan = configs.check_config(config, folder)
+    plan.jobs = {rule: whole.jobs[rule] for rule in whole.rules}
+    plan.add_rules(whole.rules, lambda plan, gone: set())
+    return plan
+
+
 def test_a_chapter_reads_the_kinds_and_tables_that_its_cell_of_inputs_lists(
     project, config
 ):
@@ -165,21 +170,21 @@ def test_a_chapter_reads_the_kinds_and_tables_that_its_cell_of_inputs_lists(
         'results = "results/demo"\nreads = ["zeroshot", "scores/all.parquet"]',
     )
     folder = project("38_all", "", 'output = "results/scratch/scores/all.parquet"')
-    plan = configs.check_config(config, folder)
+    plan = plan_of(config, folder)
     assert set(plan.reads("39_mine")) == {
         "results/demo/scores/all.parquet",
         *plan.tables["zeroshot"],
     }
-    plan = configs.check_config(config | {"run": "mine"}, folder)
-    assert told(plan, "38_all")["output"] == "results/mine/scores/all.parquet"
+    plan = plan_of(config | {"run": "mine"}, folder)
+    assert plan.written("38_all") == {"output": "results/mine/scores/all.parquet"}
     project("39_mine", 'reads = ["zeroshots"]')
     with pytest.raises(
         InputError, match=r"39_mine reads 'zeroshots': did you mean zeroshot\?"
     ):
-        configs.check_config(config, folder)
+        plan_of(config, folder)
     project("39_mine", 'results = "results/demo"')
     with pytest.raises(InputError, match="39_mine does not list what it reads"):
-        configs.check_config(config, folder)
+        plan_of(config, folder)
 
 
 def test_a_single_input_that_nothing_makes_is_empty_and_what_was_merged_is_waited_for(
@@ -194,35 +199,37 @@ def test_a_single_input_that_nothing_makes_is_empty_and_what_was_merged_is_waite
     file = f"results/{config['run']}/merged/zeroshot_a_b_Ana.parquet"
     (folder / file).parent.mkdir(parents=True)
     (folder / file).touch()
-    plan = configs.check_config(config, folder)
-    assert told(plan, "39_mine")["own"] == ""
+    plan = plan_of(config, folder)
+    assert plan.places("39_mine") == {"own": ""}
     assert set(plan.reads("39_mine")) == {file, *plan.tables["answers"]}
 
 
 def test_a_limit_goes_to_the_stages_of_evaluation_and_its_run_has_a_folder_and_titles_of_its_own(
     config,
 ):
-    plan = configs.check_config(config | {"limit": 3}, ROOT)
+    graph = read_graph(config | {"limit": 3})
     jobs = {
-        stage.name: plan.parameters(stage, *of_stage[0])
-        for stage, of_stage in plan.stages.items()
-        if of_stage
+        rule: graph.told(rule, of_rule[0])
+        for rule, of_rule in graph.plan.jobs.items()
+        if of_rule and rule in graph.plan.rules
     }
     limited = {name for name, given in jobs.items() if given.get("limit") == 3}
     assert limited == {
         "zeroshot",
+        "zeroshot_stored",
         "retrieval",
         "disambiguation",
         "reasoning",
         "protocols",
     }
     assert jobs["subsets"]["vectors"].startswith("results/demo-first-3/")
-    assert all(rule.title.endswith("first 3 only") for rule in plan.rules())
+    titles = [graph.rules[rule].params.title({}) for rule in graph.plan.rules]
+    assert all(title.endswith("first 3 only") for title in titles)
     config["parameters"]["68_retrieval"] = {"limit": 2}
     with pytest.raises(
-        InputError, match="'limit' of retrieval, which the graph sets itself"
+        InputError, match="'limit' of 68_retrieval, which the graph sets itself"
     ):
-        configs.check_config(config, ROOT)
+        read_graph(config)
 
 
 def test_adapters_of_a_real_model_are_one_job_for_each_training(config):
@@ -234,11 +241,12 @@ def test_adapters_of_a_real_model_are_one_job_for_each_training(config):
     name = "openclip-xlmr-b32+si.mse.1"
     changes = {"models": [*config["models"], "openclip-xlmr-b32", name]}
     changes |= {"adaptations": {"openclip-xlmr-b32": wanted, "msiglip-b16": wanted}}
-    plan = configs.check_config(config | changes, ROOT)
+    graph = read_graph(config | changes)
+    plan = graph.plan
     assert len(plan.adaptations) == 6, (
         "that of a model which is not evaluated is passed over"
     )
-    one = told(plan, "adapt", name)
+    one = graph.told("adapt", {"model": name})
     assert (one["model"], one["languages"], one["objectives"]) == (
         "openclip-xlmr-b32",
         ["si"],
@@ -247,8 +255,7 @@ def test_adapters_of_a_real_model_are_one_job_for_each_training(config):
     assert one["recipe"] == {"epochs": 100}
     assert plan.weights(name) == [f"results/demo/adaptations/{name}.parquet"]
     assert plan.checkpoint(name) == f"results/demo/models/{name}"
-    adapt = next(stage for stage in plan.stages if stage.name == "adapt")
-    assert (plan.gpus(adapt, name), plan.gpus(adapt, "picto-multi")) == (1, 0)
+    assert (plan.gpus(name), plan.gpus("picto-multi")) == (1, 0)
 
 
 def test_the_adapters_that_the_full_config_has_in_comments_can_be_planned():
@@ -262,21 +269,17 @@ def test_the_adapters_that_the_full_config_has_in_comments_can_be_planned():
 def test_corrected_labels_reach_the_photographs_whose_classes_are_a_part_of_the_list(
     config,
 ):
-    plan = configs.check_config(
-        config | {"verified_labels": {"imagenet-1k": "verified.csv"}}, ROOT
-    )
-    assert "imagenet-photos-100" in plan.config.stored_vectors
+    graph = read_graph(config | {"verified_labels": {"imagenet-1k": "verified.csv"}})
+    assert "imagenet-photos-100" in graph.plan.config.stored_vectors
     whole, part, drawings = (
-        told(plan, "labels", name)
+        graph.told("labels", {"classes": name})
         for name in ("imagenet-1k", "imagenet-100", "pictograms")
     )
     assert (whole["verified"], whole.get("verified_of", "")) == ("verified.csv", "")
     assert (part["verified"], part["verified_of"]) == ("verified.csv", "imagenet-1k")
     assert (drawings["verified"], drawings.get("verified_of", "")) == ("", "")
-    stage = next(stage for stage in STAGES if stage.name == "labels")
-    assert plan.inputs(stage, "imagenet-100", "")["own"] == [
-        "verified.csv"
-    ]  # that they change reruns it
+    # That they change reruns it, once they are there.
+    assert graph.plan.verified("imagenet-100") == "verified.csv"
 
 
 def test_words_classes_labels_and_images_of_ones_own_reach_the_stages(config, tmp_path):
@@ -295,22 +298,23 @@ def test_words_classes_labels_and_images_of_ones_own_reach_the_stages(config, tm
         "classes": {"fish": "fish.csv"},
         "verified_labels": {"fish": "fish-verified.csv"},
     }
-    plan = configs.check_config(
-        config | own | {"custom_datasets": {"my-birds": birds, "my-walks": walks}}, ROOT
+    graph = read_graph(
+        config | own | {"custom_datasets": {"my-birds": birds, "my-walks": walks}}
     )
-    senses, fish = told(plan, "senses"), told(plan, "labels", "fish")
+    senses, fish = graph.told("senses", {}), graph.told("labels", {"classes": "fish"})
     assert (senses["files"], senses["classes"][-2:]) == (
         ["words.csv"],
         ["fish.csv", str(tmp_path / "birds.csv")],
     )
     assert (fish["classes"], fish["verified"]) == ("fish.csv", "fish-verified.csv")
-    found = told(plan, "zeroshot", "picto-multi", "my-birds")
+    found = graph.told("zeroshot", {"model": "picto-multi", "dataset": "my-birds"})
     assert (found["images"], found["labels"]) == (
         "photos",
         "results/demo/labels/my-birds.parquet",
     )
-    found = told(plan, "retrieval", "picto-multi", "my-walks")
-    assert (found["images"], found["annotations"], plan.captions("my-walks")) == (
+    walks = {"model": "picto-multi", "dataset": "my-walks"}
+    found, captions = graph.told("retrieval", walks), graph.plan.captions("my-walks")
+    assert (found["images"], found["annotations"], captions) == (
         "walks",
         "walks.csv",
         ["walks.csv"],
@@ -339,8 +343,10 @@ def test_what_is_the_users_own_is_known_by_its_content_so_that_a_change_reruns_i
 
     def sums() -> dict[str, str]:
         plan = configs.check_config(config, ROOT)
-        stage = next(stage for stage in plan.stages if stage.name == "zeroshot")
-        return {model: depends(plan, stage, model, "birds") for model in plan.models}
+        return {
+            model: plan.depends("67_zeroshot", {"model": model, "dataset": "birds"})
+            for model in plan.models
+        }
 
     def changed(before: dict[str, str]) -> set[str]:
         return {model for model, text in sums().items() if before[model] != text}
@@ -364,8 +370,7 @@ def test_what_is_the_users_own_is_known_by_its_content_so_that_a_change_reruns_i
 
 
 def test_an_entry_that_is_added_to_the_studys_models_reruns_no_stage(config):
-    plan = configs.check_config(config, ROOT)
-    rules = {rule.name: rule for rule in plan.rules()}
+    graph = read_graph(config)
     lists = {
         "models.toml",
         "models_sources.csv",
@@ -374,18 +379,13 @@ def test_an_entry_that_is_added_to_the_studys_models_reruns_no_stage(config):
         "translators.toml",
     }
     reads = {
-        name: {path.rpartition("/")[2] for path in rule.input(SimpleNamespace())}
-        for name, rule in rules.items()
-        if "{" not in rule.page
+        rule: {path.rpartition("/")[2] for path in graph.inputs(rule, of_rule[0])[""]}
+        for rule in graph.rules
+        if (of_rule := graph.plan.jobs.get(rule.removeprefix("chapter_")))
     }
-    assert {name for name, files in reads.items() if lists & files} >= {
-        "chapter_26_models"
-    }
-    assert not [
-        name
-        for name, files in reads.items()
-        if lists & files and not name.startswith("chapter_")
-    ]
+    readers = {rule for rule, files in reads.items() if lists & files}
+    assert "chapter_26_models" in readers
+    assert not readers & {*graph.plan.rules}
 
 
 def test_a_language_of_ones_own_has_a_name_and_a_code_that_no_other_has(config):
@@ -416,6 +416,7 @@ def test_a_language_of_ones_own_has_a_name_and_a_code_that_no_other_has(config):
 def test_image_text_models_judge_and_translate_and_scores_of_others_stand_for_a_translator(
     tmp_path, config
 ):
+    (tmp_path / "picture.jpg").touch()
     folders = dict.fromkeys(("marvl", "nlvr2-train", "commute"), str(tmp_path))
     changes = {
         "models": ["msiglip-b16"],
@@ -428,22 +429,20 @@ def test_image_text_models_judge_and_translate_and_scores_of_others_stand_for_a_
         "external_scores": {"theirs": {"commute": {"fr": ["right.txt", "wrong.txt"]}}},
         "parameters": {},
     }
-    plan = configs.check_config(config | changes, ROOT)
-    by_rule = {
-        stage.rule or stage.name: of_stage for stage, of_stage in plan.stages.items()
-    }
-    assert by_rule["statements"] == [("", "marvl"), ("", "nlvr2-train")]
-    assert by_rule["item_files"] == [("", "commute")]
-    assert told(plan, "reasoning", "msiglip-b16", "marvl")["method"] == "head"
-    asked = told(plan, "reasoning", "qwen2-vl-7b", "marvl")
+    graph = read_graph(config | changes)
+    plan = graph.plan
+    assert plan.jobs["statements"] == [{"dataset": "marvl"}, {"dataset": "nlvr2-train"}]
+    assert plan.jobs["item_files"] == [{"dataset": "commute"}]
+    judged = graph.told("reasoning", {"model": "msiglip-b16", "dataset": "marvl"})
+    assert judged["method"] == "head"
+    asked = graph.told("reasoning", {"model": "qwen2-vl-7b", "dataset": "marvl"})
     assert (asked["method"], asked["training"]) == ("likelihood", "")
-    theirs = told(plan, "translators", "theirs", "commute")
+    theirs = graph.told("translators", {"model": "theirs", "dataset": "commute"})
     assert (theirs["scores"], theirs["scores_lang"]) == (
         ["right.txt", "wrong.txt"],
         "fr",
     )
-    stage = next(stage for stage in plan.stages if stage.name == "translators")
-    assert (plan.gpus(stage, "theirs"), plan.gpus(stage, "qwen2-vl-7b")) == (0, 1)
+    assert (plan.gpus("theirs"), plan.gpus("qwen2-vl-7b")) == (0, 1)
     del folders["nlvr2-train"]
     with pytest.raises(InputError, match="'nlvr2-train' needs images"):
         configs.check_config(config | changes, ROOT)
@@ -476,14 +475,16 @@ def test_data_sets_that_lie_where_they_are_known_to_be_need_no_other_key(
         configs.check_config(config | changes, ROOT)
     for name in ("tuxpaint-stamps", "imagenet-sample-images"):
         (tmp_path / name).mkdir()
-    plan = configs.check_config(config | changes, ROOT)
-    asked = told(plan, "zeroshot", "msiglip-b16", "tuxpaint-nouns")
+        (tmp_path / name / "picture.png").touch()
+    graph = read_graph(config | changes)
+    nouns = {"model": "msiglip-b16", "dataset": "tuxpaint-nouns"}
+    asked = graph.told("zeroshot", nouns)
     assert (asked["images"], asked["labels"]) == (
         str(tmp_path / "tuxpaint-stamps"),
-        plan.at("labels/stamps"),
+        graph.plan.at("labels/stamps.parquet"),
     )
-    assert told(plan, "labels", "stamps")["classes"] == "stamps"
-    assert "stamps" in told(plan, "senses")["classes"]
+    assert graph.told("labels", {"classes": "stamps"})["classes"] == "stamps"
+    assert "stamps" in graph.told("senses", {})["classes"]
 
 
 def test_files_of_captions_and_of_templates_are_inputs_so_that_a_change_reruns_what_reads_them(

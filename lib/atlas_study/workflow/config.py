@@ -14,8 +14,7 @@ import yaml
 from pydantic import AfterValidator, ConfigDict, Field
 
 from atlas_study.workflow import notebooks
-from atlas_study.workflow.plan import Plan
-from atlas_study.workflow.stages import CLASSES, PROMPTS, STAGES, depends
+from atlas_study.workflow.plan import CLASSES, PROMPTS, Plan
 from babelatlas.base import download, languages, synsets, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import beside, check_writable
@@ -181,7 +180,6 @@ def check_config(
     _check_datasets(config)
     _check_models(config)
     plan = Plan(config, project, without)
-    plan.check_parameters()
     for reason in plan.unable.values():
         print(f"{reason} This run leaves it out.", file=sys.stderr)
     for name in plan.models:
@@ -413,17 +411,45 @@ def _texts(value) -> Iterator[str]:
             yield from _texts(one)
 
 
-def prepare(plan: Plan) -> None:
-    """Make the folders of a run and the list of its files (`tables.of_run`).
+def tell_absent(values: dict) -> None:
+    """Say, in a dry run, for which missing paths or terms a real one would stop."""
+    try:
+        check_paths(values)
+    except InputError as error:
+        print(f"This is a dry run; a real one would stop: {error}", file=sys.stderr)
 
-    Raises InputError where it cannot be written, and for a folder of the user's that
-    holds no file.
+
+def check_parameters(plan: Plan, rules: Iterable) -> None:
+    """Raise InputError where the config gives a parameter that a rule sets.
+
+    `rules`: Snakemake's, of the stages. Of photographs whose vectors ship, prompts are
+    the rule's own, whatever the config says of others.
     """
-    for stage in STAGES:
-        for job in plan.stages[stage]:
-            depends(
-                plan, stage, *job
-            )  # later Snakemake asks for it, and shows a traceback of what it raises
+    for rule in rules:
+        jobs = plan.jobs[rule.name]
+        if jobs and rule.name != "zeroshot_stored":
+            notebook = plan.notebook_of(rule.name)
+            names = {*rule.input.keys(), *rule.output.keys(), "limit"}
+            names |= {*plan.of_job(notebook, jobs[0])}
+            names |= rule.params.given.set_here(jobs[0])
+            plan.check_told(notebook, names)
+
+
+def check_dependencies(plan: Plan) -> None:
+    """Raise InputError for a folder of the user's that holds no file.
+
+    Later Snakemake asks for what jobs depend on, and shows a traceback of what that
+    raises.
+    """
+    for rule, jobs in plan.jobs.items():
+        for job in jobs:
+            plan.depends(plan.notebook_of(rule), job)
+
+
+def prepare(plan: Plan) -> None:
+    """Make the folders of a run and the list of its files (`tables.of_run`); raise
+    InputError where it cannot be written.
+    """
     for folder in ("", "logs", "notebooks"):
         check_writable(Path(plan.folder, folder))
     made = [os.path.relpath(path, plan.folder) for path in plan.all_files()]

@@ -9,6 +9,7 @@ write, and the book says what is missing.
 
 import json
 import os
+import re
 import shlex
 import sys
 import time
@@ -58,6 +59,15 @@ class Failure(NamedTuple):
 def without() -> tuple[str, ...]:
     """Return the pages of the steps that this run goes on without."""
     return tuple(filter(None, os.environ.get(WITHOUT, "").split(",")))
+
+
+def is_dry(words: Sequence[str]) -> bool:
+    """Return whether words of Snakemake's command line ask for a dry run.
+
+    >>> is_dry(["snakemake", "-np"]), is_dry(["snakemake", "--cores", "2"])
+    (True, False)
+    """
+    return any(re.fullmatch(r"-\w*n\w*|--dry-?run", word) for word in words)
 
 
 def expects_book(words: Sequence[str]) -> bool:

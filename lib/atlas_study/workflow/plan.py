@@ -1,164 +1,250 @@
-"""A run as planned from its config: its jobs, the files that these read and write, and
-all their parameters.
+"""A run as planned from its config: which jobs each rule has, what they are told, and
+what they depend on.
+
+What a rule reads and writes stands in `rules/*.smk`. Here is what these files ask for:
+the jobs of each rule (model × data set ...), the parameters of a job's notebook, and
+the chapters that the run's tables allow.
 """
 
 import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache, partial
 from itertools import product
 from pathlib import Path
-from types import SimpleNamespace
 
 from atlas_study.workflow import notebooks
-from atlas_study.workflow.stages import (
-    ALONE,
-    CLASSES,
-    PROMPTED,
-    PROMPTS,
-    STAGES,
-    Stage,
-    depends,
-)
 from babelatlas.base import checksums, download, synsets, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.datasets import registry as datasets
 from babelatlas.datasets import stored_vectors
-from babelatlas.models import registry
+from babelatlas.models import registry, translators
 from babelatlas.models.loaders import bridge
 
 TITLE_PAGE = "00_summary"
 MODEL_PAGE = "43_model"  # the one chapter with a page for each model
-# Files about all models and data sets, of which a stage needs the entries of its own
-# job (`stages.depends`).
-LISTS = ("models.toml", "models_sources.csv", "training_languages.csv", "datasets.toml")
-LISTS += ("translators.toml", "translators_sources.csv")
+# The class lists of every run: the labels of ImageNet, and of the pictograms where
+# something is drawn or labelled.
+CLASSES = ("imagenet-1k", "pictograms")
+# Notebooks whose parameters name sets of prompts, or tables of them, and these
+# parameters.
+PROMPTED = ("67_zeroshot", "76_protocols")
+PROMPTS = ("prompts", "fallback_prompts", "other_prompts")
+# A job: wildcard of its rule -> value, as in {"model": ..., "dataset": ...}.
+Job = dict[str, str]
+ONCE: list[Job] = [{}]  # the jobs of a rule that runs once
 
 
 class Plan:
-    """What a checked config makes: the jobs of stages and chapters, their files and
-    their parameters.
+    """What a checked config makes: the jobs of rules and chapters, and their parameters.
 
-    `config`: a `config.Config`; `project`: the folder with notebooks/ and book/.
-    `stages`: the entries of stages and chapters with their jobs. A run with a limit has
-    a folder of its own, so that nothing takes its tables for whole. `without`: pages of
-    steps that failed (`failures`), which are left out with all that needs what they
-    write.
+    `config`: a `config.Config`; `project`: the folder with notebooks/ and book/. A run
+    with a limit has a folder of its own, so that nothing takes its tables for whole.
+    `without`: pages of steps that failed (`failures`), or need what failed ones write.
+
+    `jobs`: rule -> its jobs, which the files of rules fill in. What rules write is known
+    once these have been read (`add_rules`), and with it `tables` and `chapters`.
     """
 
     def __init__(self, config, project: str | os.PathLike, without: Iterable[str] = ()):
-        self.limited = f"trial run, first {config.limit} only" if config.limit else ""
+        self.config = config
+        self.project = Path(project)
         self.run = run_name(config.run, config.limit)
-        self.config, self.project, self.folder = (
-            config,
-            Path(project),
-            f"results/{self.run}",
-        )
-        self.models, self.datasets = config.models, config.datasets
-        self.without, self.lost = frozenset(without), set()
-        # Each file is looked at once, however many jobs depend on it.
-        self.contents = cache(
-            partial(checksums.contents, memory=tables.locate("_build/checksums.json"))
-        )
-        self.fingerprint = cache(tables.fingerprint)
-        # Models evaluated on vectors that ship in the pictures' place, with their data
-        # sets; why others are left out.
-        wanted = [
-            (model, name)
-            for name, models in config.stored_vectors.items()
-            for model in models
-        ]
-        self.unable = {
-            model: reason
-            for model, _ in wanted
-            if (reason := bridge.unable(registry.get_model(model)))
-        }
-        self.stored = [pair for pair in wanted if pair[0] not in self.unable]
+        self.folder = f"results/{self.run}"
+        self.limited = f"trial run, first {config.limit} only" if config.limit else ""
+        self.without = frozenset(without)
+        self.models = config.models
+        self.datasets = config.datasets
         self.entries = {name: registry.get_model(name) for name in self.models}
-        # They have towers in common: they share a cache and take turns, so that each
-        # picture and text is encoded once.
-        self.bridges = [
-            name for name, entry in self.entries.items() if entry.family == "bridge"
-        ]
         self.sets = {
             name: datasets.get_dataset(name)
             for name in [*config.datasets, *config.stored_vectors]
         }
+        # Each file is looked at once, however many jobs depend on it.
+        memory = tables.locate("_build/checksums.json")
+        self.contents = cache(partial(checksums.contents, memory=memory))
+        self.fingerprint = cache(tables.fingerprint)
+
+        self.unable = self._unable()
+        self.trained = self._trained()
+        self.adaptations, self.adapted = self._adaptations()
+        self.own_classes = self._own_classes()
+        self.jobs: dict[str, list[Job]] = {}
+        self.rules: dict[str, dict[str, str]] = {}
+        self.tables: dict[str, list[str]] = {}
+        self.chapters: list[str] = []
+
+    # Jobs: what the files of rules ask for.
+
+    def pairs(self, task: str) -> list[Job]:
+        """Return the run's models with its data sets for a task, but what `only` leaves
+        out.
+        """
+        return [
+            {"model": model, "dataset": dataset}
+            for model, dataset in product(self.models, self.of_task(task))
+            if self.evaluates(model, dataset)
+        ]
+
+    def of_task(self, task: str) -> list[str]:
+        """Return the run's data sets for a task."""
+        return [name for name in self.config.datasets if self.sets[name].task == task]
+
+    def evaluates(self, model: str, dataset: str) -> bool:
+        """Return whether a model is evaluated on a data set: on all, unless the
+        config's `only` names others.
+        """
+        return dataset in self.config.only.get(model, [dataset])
+
+    def classes(self) -> list[str]:
+        """Return the class lists whose labels the run makes: the study's, those of its
+        data sets, the user's.
+        """
+        # The labels that others released are for ImageNet alone: no word for a
+        # pictogram.
+        drawings = self.lexicons() or self.trained or self.makes("pictograms")
+        ours = [*CLASSES] if drawings else [CLASSES[0]]
+        return [*ours, *self._named_classes(), *self.own_classes]
+
+    def _named_classes(self) -> list[str]:
+        """Return the class lists of the run's data sets whose words ship."""
+        named = {entry.labels: entry.classes for entry in self.sets.values()}
+        return [
+            name
+            for name, classes in named.items()
+            if classes and name in synsets.CLASS_LISTS
+        ]
+
+    def _own_classes(self) -> dict[str, str]:
+        """Return the class lists of the user's own: name -> file."""
+        listed = {
+            entry.labels: entry.classes for entry in self.sets.values() if entry.classes
+        }
+        ours = {
+            name: file
+            for name, file in listed.items()
+            if name not in synsets.CLASS_LISTS
+        }
+        return self.config.classes | ours
+
+    def lexicons(self) -> bool:
+        """Return whether the run takes words from lexicons, and not only the labels that
+        Babel-ImageNet released.
+        """
+        sources = self.values("60_senses")["sources"]
+        return bool({*sources} - {"babel-imagenet"})
+
+    def makes(self, name: str) -> bool:
+        """Return whether the run makes a data set of the miniature, as "pictograms"."""
         made_by = [entry.made_by.partition("_")[2] for entry in self.sets.values()]
-        self.drawn, self.scenes = "pictograms" in made_by, "scenes" in made_by
+        return name in made_by
+
+    def _trained(self) -> list[str]:
+        """Return the models that the run trains; all others take the image tower of
+        picto-en, which is trained also where it is not evaluated.
+        """
         embedded = [
             registry.base_of(name) or name
             for name, entry in self.entries.items()
             if entry.embedded
         ]
-        # All others take the image tower of picto-en, which is trained also where it is
-        # not evaluated.
-        self.trained = list(dict.fromkeys(["picto-en", *embedded])) if embedded else []
-        self.adaptations, self.adapted = self._adaptations()
-        # Image-text-to-text models, which judge statements; the others are known by
-        # scores alone.
-        self.asked = [
-            name for name in config.translators if name not in config.external_scores
-        ]
-        pairs = product(config.translators, self.of_task("disambiguation"))
-        self.translation = [
-            pair
-            for pair in pairs
-            if pair[1] in config.external_scores.get(pair[0], pair)
-        ]
-        listed = {
-            entry.labels: entry.classes for entry in self.sets.values() if entry.classes
-        }
-        named = [
-            name for name in listed if name in synsets.CLASS_LISTS
-        ]  # their words ship
-        self.own_classes = config.classes | {
-            name: file for name, file in listed.items() if name not in named
-        }
-        # The labels that others released are for ImageNet alone: no word for a
-        # pictogram, no second one to compare.
-        self.lexicons = bool({*self.values("senses")["sources"]} - {"babel-imagenet"})
-        self.classes = [
-            *CLASSES[: 2 if self.lexicons or self.trained or self.drawn else 1],
-            *named,
-            *self.own_classes,
-        ]
-        # Data sets of statements, and with those that classifiers are trained on the
-        # ones that are read from files.
-        self.judged = [name for name, entry in self.sets.items() if entry.trained_on]
-        read = [name for name in self.judged if not self.sets[name].made_by]
-        self.statements = list(
-            dict.fromkeys(
-                one for name in read for one in (name, self.sets[name].trained_on)
-            )
-        )
-        self.stages = {stage: stage.jobs(self) for stage in STAGES}
-        if self.without:
-            self._leave_out()
-        self.tables = self._tables()
-        self.chapters = self._chapters()
+        return list(dict.fromkeys(["picto-en", *embedded])) if embedded else []
 
-    def _leave_out(self) -> None:
-        """Take out the jobs that failed or lack what failed ones write, then models and
-        data sets left with none.
-        """
-        planned = [job for jobs in self.stages.values() for job in jobs]
-        for stage, jobs in self.stages.items():
-            possible = []
-            for job in jobs:
-                needed = set(_flat(self.inputs(stage, *job).values()))
-                if self.page(stage, *job) in self.without or needed & self.lost:
-                    self.lost.update(self.outputs(stage, *job).values())
-                else:
-                    possible.append(job)
-            self.stages[stage] = possible
-        left = [job for jobs in self.stages.values() for job in jobs]
-        gone = {name for job in planned for name in job} - {
-            name for job in left for name in job
+    def _unable(self) -> dict[str, str]:
+        """Return which models that ship as vectors cannot run here, and why."""
+        models = {name for some in self.config.stored_vectors.values() for name in some}
+        reasons = {
+            name: bridge.unable(registry.get_model(name)) for name in sorted(models)
         }
-        self.models = [name for name in self.models if name not in gone]
-        self.datasets = [name for name in self.datasets if name not in gone]
+        return {name: reason for name, reason in reasons.items() if reason}
+
+    def stored(self) -> list[Job]:
+        """Return the models that are evaluated on vectors that ship in the pictures'
+        place, with their data sets.
+        """
+        return [
+            {"model": model, "dataset": dataset}
+            for dataset, models in self.config.stored_vectors.items()
+            for model in models
+            if model not in self.unable
+        ]
+
+    def ambiguous(self, source: str) -> list[Job]:
+        """Return the data sets whose ambiguous words come from lexicons, or files."""
+        return [
+            {"dataset": name}
+            for name in self.of_task("disambiguation")
+            if self.sets[name].items_from == source
+        ]
+
+    def asked(self) -> list[str]:
+        """Return the image-text-to-text models, which judge statements; translators
+        whose scores come from files are known by these alone.
+        """
+        external = self.config.external_scores
+        return [name for name in self.config.translators if name not in external]
+
+    def translations(self) -> list[Job]:
+        """Return the translators with the data sets that they are evaluated on."""
+        pairs = product(self.config.translators, self.of_task("disambiguation"))
+        external = self.config.external_scores
+        return [
+            {"model": name, "dataset": dataset}
+            for name, dataset in pairs
+            if dataset in external.get(name, [dataset])
+        ]
+
+    def statements(self) -> list[str]:
+        """Return the data sets of statements, each with one to train classifiers on."""
+        return [name for name, entry in self.sets.items() if entry.trained_on]
+
+    def judgements(self) -> list[Job]:
+        """Return the models, and those that are asked, with the data sets to judge."""
+        judges = [*self.models, *self.asked()]
+        pairs = product(judges, self.statements())
+        return [{"model": model, "dataset": dataset} for model, dataset in pairs]
+
+    def read_statements(self) -> list[str]:
+        """Return the data sets of statements that are read from files, with those that
+        classifiers are trained on.
+        """
+        read = [name for name in self.statements() if not self.sets[name].made_by]
+        both = [name for known in read for name in (known, self.sets[known].trained_on)]
+        return list(dict.fromkeys(both))
+
+    def with_other_label_sets(self) -> list[Job]:
+        """Return the pairs to classify for which there are label sets to compare."""
+        if not self.lexicons():
+            return []
+        return [
+            job
+            for job in self.pairs("zero-shot")
+            if self.sets[job["dataset"]].other_label_sets
+        ]
+
+    def varied(self) -> list[Job]:
+        """Return the models that are evaluated on all data sets on which the protocol
+        is varied.
+        """
+        names = self.config.protocol_datasets
+        return [
+            {"model": model}
+            for model in self.models
+            if names
+            and not self.entries[model].needs_classes
+            and all(self.evaluates(model, name) for name in names)
+        ]
+
+    def unrestricted(self) -> list[Job]:
+        """Return the pairs to classify whose model can choose among any classes, and
+        not within folds alone.
+        """
+        return [
+            job
+            for job in self.pairs("zero-shot")
+            if not self.entries[job["model"]].needs_classes
+        ]
 
     def _adaptations(self) -> tuple[dict[str, dict], dict[str, str]]:
         """Return the jobs that train adapters, name -> parameters, and the adapted
@@ -172,150 +258,128 @@ class Plan:
             if base not in self.models or not self.of_task("zero-shot"):
                 continue
             # In order of names, so that a config in another order reruns nothing.
-            told = {"model": base} | json.loads(
-                json.dumps(wanted.model_dump(exclude_unset=True), sort_keys=True)
-            )
-            for lang, (objective, seeds) in product(
-                told["languages"], told["objectives"].items()
-            ):
+            given = json.dumps(wanted.model_dump(exclude_unset=True), sort_keys=True)
+            given = {"model": base} | json.loads(given)
+            objectives = given["objectives"].items()
+            for lang, (objective, seeds) in product(given["languages"], objectives):
                 for seed in seeds:
                     name = registry.adapted_name(base, lang, objective, seed)
-                    adapted[name] = base if base in self.trained else name
-                    one = (
-                        {}
-                        if base in self.trained
-                        else {"languages": [lang], "objectives": {objective: [seed]}}
-                    )
-                    jobs[adapted[name]] = told | one
+                    if base in self.trained:
+                        adapted[name], jobs[base] = base, given
+                    else:
+                        single = {
+                            "languages": [lang],
+                            "objectives": {objective: [seed]},
+                        }
+                        adapted[name], jobs[name] = name, given | single
         return jobs, adapted
 
-    def of_task(self, task: str) -> list[str]:
-        """Return the run's data sets for a task."""
-        return [name for name in self.config.datasets if self.sets[name].task == task]
+    def bridges(self, dataset: str) -> list[str]:
+        """Return the bridges that are evaluated on a data set.
 
-    def evaluates(self, model: str, dataset: str) -> bool:
-        """Return whether a model is evaluated on a data set: on all, unless the
-        config's `only` names others.
+        They have towers in common: they share a cache and take turns, so that each
+        picture and text is encoded once.
         """
-        return dataset in self.config.only.get(model, [dataset])
+        return [
+            name
+            for name, entry in self.entries.items()
+            if entry.family == "bridge" and self.evaluates(name, dataset)
+        ]
 
-    def notebook(self, name: str) -> str:
-        """Return the path of a chapter, or of the stage with a name (its number is the
-        file's), from here.
+    # What the rules write, and the chapters on it.
+
+    def add_rules(
+        self,
+        rules: Mapping[str, Mapping[str, str]],
+        reading: Callable[["Plan", set[str]], set[str]],
+    ) -> None:
+        """Take what rules write, rule -> name -> pattern, and plan the chapters on it.
+
+        Steps that failed are left out, those that need what they would have written
+        (`reading`: the function of `failures.dependents`), and models and data sets
+        that have no job left.
         """
-        return _notebook(self.project / "notebooks", name)
+        self.rules = {rule: dict(outputs) for rule, outputs in rules.items()}
+        planned = self._names()
+        lost = self._leave_out(self.without)
+        while lost and (pages := reading(self, lost)):
+            lost |= self._leave_out(pages)
+        without_jobs = planned - self._names()
+        self.models = [name for name in self.models if name not in without_jobs]
+        self.datasets = [name for name in self.datasets if name not in without_jobs]
+        self.tables = self._tables()
+        self.chapters = self._chapters()
 
-    def declared(self, name: str) -> dict[str, dict]:
-        """Return what the notebook of a stage or chapter declares
-        (`notebooks.declared`).
-        """
-        return notebooks.declared(self.notebook(name))
+    def _leave_out(self, pages: Collection[str]) -> set[str]:
+        """Take the jobs with these pages out of the plan; return what they write."""
+        lost = set()
+        for rule, jobs in self.jobs.items():
+            kept = [job for job in jobs if self.page(rule, job) not in pages]
+            for job in jobs:
+                lost.update([] if job in kept else self.outputs(rule, job).values())
+            self.jobs[rule] = kept
+        return lost
 
-    def configured(self, name: str) -> dict:
-        """Return what the config says of the parameters of a notebook."""
-        return self.config.parameters.get(Path(self.notebook(name)).stem, {})
+    def _names(self) -> set[str]:
+        """Return the models and data sets that have a job."""
+        jobs = [job for of_rule in self.jobs.values() for job in of_rule]
+        return {name for job in jobs for name in job.values()}
 
-    def values(self, name: str) -> dict:
-        """Return all that a notebook declares, with the values of this run's config."""
-        return notebooks.defaults(self.notebook(name)) | self.configured(name)
+    def page(self, name: str, job: Job) -> str:
+        """Return the name of the page of a job of a rule, or of a chapter."""
+        if name in self.rules:
+            return Path(self.rules[name]["page"].format(**job)).stem
+        return "_".join([name, *job.values()])
 
-    def at(self, path: str, one: str = "{one}", dataset: str = "{dataset}") -> str:
-        """Return where a file of a job is, or the pattern:
-        results/demo/zeroshot/a_b.parquet; a folder for "x/".
-        """
-        ending = "" if "." in path or path.endswith("/") else ".parquet"
-        return f"{self.folder}/{path.rstrip('/')}{ending}".replace(
-            "{one}", one
-        ).replace("{dataset}", dataset)
+    def notebook_of(self, rule: str) -> str:
+        """Return the name of a rule's notebook, as its pages begin with it."""
+        return Path(self.rules[rule]["page"]).stem.partition("_{")[0]
 
-    def page(self, stage: Stage, one: str = "{one}", dataset: str = "{dataset}") -> str:
-        """Return the name of a job's page, or the pattern of those of a stage."""
-        parts = zip((one, dataset), zip(*self.stages[stage], strict=True), strict=True)
-        return "_".join(
-            [
-                Path(self.notebook(stage.name)).stem,
-                *(name for name, known in parts if any(known)),
-            ]
-        )
-
-    def outputs(self, stage: Stage, *job: str) -> dict[str, str]:
-        """Return what a job writes, or the patterns of a stage: name -> path."""
-        return {key: self.at(path, *job) for key, path in stage.outputs.items()}
-
-    def inputs(self, stage: Stage, *job: str) -> dict[str, str | list[str]]:
-        """Return what a job reads or waits for, but its code: name -> path or paths."""
-        return {
-            key: path(self, *job) if callable(path) else self.at(path, *job)
-            for key, path in stage.inputs.items()
-        }
+    def outputs(self, rule: str, job: Job) -> dict[str, str]:
+        """Return what a job writes, its page included: name -> path."""
+        patterns = self.rules[rule]
+        return {name: pattern.format(**job) for name, pattern in patterns.items()}
 
     def _tables(self) -> dict[str, list[str]]:
-        """Return the tables that the stages make: a kind, mostly a folder of the run ->
+        """Return the tables that the rules make: a kind, mostly a folder of the run ->
         its files.
         """
         found = {}
-        for stage in STAGES:
-            for path in (path for path in stage.outputs.values() if "." not in path):
-                kind = "losses" if path.endswith("_losses") else path.partition("/")[0]
-                found.setdefault(kind, []).extend(
-                    self.at(path, *job) for job in self.stages[stage]
-                )
+        for rule, patterns in self.rules.items():
+            for pattern in patterns.values():
+                path = pattern.removeprefix(f"{self.folder}/")
+                if not path.endswith(".parquet"):
+                    continue
+                kind = "losses" if "_losses" in path else path.partition("/")[0]
+                paths = [pattern.format(**job) for job in self.jobs[rule]]
+                found.setdefault(kind, []).extend(paths)
         # What others computed and somebody took in (`babelatlas merge`): it is there,
-        # and no stage makes it.
+        # and no rule makes it.
         merged = sorted(tables.locate(self.folder).glob("merged/*.parquet"))
-        return found | {
-            "merged": [f"{self.folder}/merged/{path.name}" for path in merged]
-        }
-
-    def all_pages(self) -> list[str]:
-        """Return the names of the pages of all jobs, stages first."""
-        return [
-            self.page(stage, *job)
-            for stage, jobs in self.stages.items()
-            for job in jobs
-        ]
-
-    def all_files(self) -> list[str]:
-        """Return every file of the run: what is deleted of them is made again."""
-        jobs = [(stage, *job) for stage, jobs in self.stages.items() for job in jobs]
-        made = [path for job in jobs for path in self.outputs(*job).values()]
-        return [
-            *made,
-            *(f"{self.folder}/notebooks/{name}.ipynb" for name in self.all_pages()),
-        ]
+        return found | {"merged": [self.at(f"merged/{path.name}") for path in merged]}
 
     def _chapters(self) -> list[str]:
-        """Return the chapters of the run, which become entries of `stages`.
+        """Return the chapters of the run.
 
         Those on tables that the run does not make are left out, unless the config names
         them: then InputError.
         """
         named = self.config.chapters
-        known = sorted(
-            path.stem
-            for path in (self.project / "notebooks" / "chapters").glob("*.ipynb")
-        )
+        folder = self.project / "notebooks" / "chapters"
+        known = sorted(path.stem for path in folder.glob("*.ipynb"))
         if strange := next((name for name in named if name not in known), None):
             raise InputError(
                 f"The config names the chapter {strange!r}: {near(strange, known)}"
             )
         chapters = [name for name in named or known if name not in self.without]
         for name in chapters:
-            own = self.declared(name)
-            if notebooks.READ_FROM in str(own["parameters"]) or [*own["inputs"]] == [
-                "results"
-            ]:
-                raise InputError(
-                    f"The chapter {name} does not list what it reads: add reads = [...]"
-                    " to its inputs."
-                )
+            self._check_reads(name)
         while True:
             written = [
-                path for name in chapters for path in self._written(name).values()
+                path for name in chapters for path in self.written(name).values()
             ]
-            self.made = {
-                path for paths in self.tables.values() for path in paths
-            }.union(written)
+            made = {path for paths in self.tables.values() for path in paths}
+            self.made = made.union(written)
             lacking = {name: self._lacking(name) for name in chapters}
             if named and not self.without and any(lacking.values()):
                 raise InputError(next(filter(None, lacking.values())))
@@ -325,46 +389,32 @@ class Plan:
             chapters = kept
         if TITLE_PAGE not in chapters and TITLE_PAGE not in self.without:
             raise InputError(
-                f"The book has no title page: add {TITLE_PAGE} to the config's"
-                " chapters."
+                f"The book has no title page: add {TITLE_PAGE} to the config's chapters."
             )
-        for name in chapters:
-            stage = self._chapter(name)
-            self.stages[stage] = (
-                [(model, "") for model in self.models] if name == MODEL_PAGE else ALONE
-            )
-            self.stages[stage] = [
-                job
-                for job in self.stages[stage]
-                if self.page(stage, *job) not in self.without
-            ]
         return chapters
 
-    def _chapter(self, name: str) -> Stage:
-        """Return the entry of a chapter: what it writes as its cell of outputs says,
-        below the folder of the run.
-        """
-        paths = {
-            key: path.removeprefix(f"{self.folder}/")
-            for key, path in self._written(name).items()
-        }
-        outputs = {
-            key: path if "." in path else f"{path}/" for key, path in paths.items()
-        }
-        absent = {key: path for key, path in self.single(name).items() if path == ""}
-        reads = {"tables": lambda plan, one, dataset: plan.reads(name)}
-        return Stage(
-            name,
-            lambda plan: ALONE,
-            outputs,
-            reads,
-            lambda *job: absent,
-            rule=f"chapter_{name}",
-        )
+    def _check_reads(self, chapter: str) -> None:
+        """Raise InputError for a chapter that does not list the tables that it reads."""
+        declared = self.declared(chapter)
+        from_run = notebooks.READ_FROM in str(declared["parameters"])
+        if from_run or [*declared["inputs"]] == ["results"]:
+            raise InputError(
+                f"The chapter {chapter} does not list what it reads: add reads = [...]"
+                " to its inputs."
+            )
 
-    def _written(self, chapter: str) -> dict[str, str]:
+    def chapter_jobs(self, chapter: str) -> list[Job]:
+        """Return the jobs of a chapter: one, or one for each model."""
+        jobs = (
+            [{"model": model} for model in self.models]
+            if chapter == MODEL_PAGE
+            else ONCE
+        )
+        return [job for job in jobs if self.page(chapter, job) not in self.without]
+
+    def written(self, chapter: str) -> dict[str, str]:
         """Return what a chapter writes: name -> path in this run; of a model's page
-        with {one} for the model.
+        with {model} in it.
         """
         known = self.declared(chapter)
         model = known["parameters"].get("model", "") if chapter == MODEL_PAGE else ""
@@ -374,50 +424,9 @@ class Plan:
             if value
         }
         return {
-            name: path.replace(model, "{one}") if model else path
+            name: path.replace(model, "{model}") if model else path
             for name, path in found.items()
         }
-
-    def single(self, chapter: str) -> dict[str, str]:
-        """Return the single files that a chapter reads: name -> path; "" for a table
-        that nothing of this run makes.
-        """
-        placed = notebooks.placed(self.declared(chapter)["inputs"], self.run)
-        placed = {
-            key: value
-            for key, value in (placed | self.configured(chapter)).items()
-            if key in placed
-        }
-        ours = {
-            key: value
-            for key, value in placed.items()
-            if isinstance(value, str) and "." in value
-        }
-        return {
-            key: (
-                ""
-                if value.startswith(f"{self.folder}/") and value not in self.made
-                else value
-            )
-            for key, value in ours.items()
-        }
-
-    def _listed(self, chapter: str, *keys: str) -> list[str]:
-        """Return the files that stand for the kinds and tables in a chapter's lists
-        `reads` and `reads_if_made`.
-        """
-        inputs, found = self.declared(chapter)["inputs"], []
-        for name in (
-            name
-            for key in keys or ("reads", "reads_if_made")
-            for name in inputs.get(key, [])
-        ):
-            if "." not in name and name not in self.tables:
-                raise InputError(
-                    f"The chapter {chapter} reads {name!r}: {near(name, self.tables)}"
-                )
-            found += [self.at(name)] if "." in name else self.tables[name]
-        return found
 
     def reads(self, chapter: str) -> list[str]:
         """Return the tables of this run that a chapter reads: those of the kinds that
@@ -428,170 +437,231 @@ class Plan:
             for path in self.single(chapter).values()
             if path.startswith(f"{self.folder}/")
         ]
-        return list(
-            dict.fromkeys(
-                path for path in [*self._listed(chapter), *single] if path in self.made
-            )
-        )
+        paths = dict.fromkeys([*self._listed(chapter), *single])
+        return [path for path in paths if path in self.made]
+
+    def single(self, chapter: str) -> dict[str, str]:
+        """Return the single files that a chapter reads: name -> path; "" for a table
+        that nothing of this run makes.
+        """
+        declared = notebooks.placed(self.declared(chapter)["inputs"], self.run)
+        given = self.configured(chapter)
+        paths = {name: given.get(name, path) for name, path in declared.items()}
+        return {
+            name: "" if self._is_ours(path) and path not in self.made else path
+            for name, path in paths.items()
+            if isinstance(path, str) and "." in path
+        }
+
+    def places(self, chapter: str) -> dict[str, str]:
+        """Return what a chapter is told of tables that nothing of this run makes: ""."""
+        return {name: path for name, path in self.single(chapter).items() if not path}
+
+    def _is_ours(self, path: str) -> bool:
+        return path.startswith(f"{self.folder}/")
+
+    def _listed(self, chapter: str, *keys: str) -> list[str]:
+        """Return the files that stand for the kinds and tables in a chapter's lists
+        `reads` and `reads_if_made`.
+        """
+        inputs = self.declared(chapter)["inputs"]
+        found = []
+        for key in keys or ("reads", "reads_if_made"):
+            for name in inputs.get(key, []):
+                if "." in name:
+                    found.append(self.at(name))
+                elif name in self.tables:
+                    found += self.tables[name]
+                else:
+                    raise InputError(
+                        f"The chapter {chapter} reads {name!r}:"
+                        f" {near(name, self.tables)}"
+                    )
+        return found
 
     def _lacking(self, chapter: str) -> str:
         """Return a sentence on what a chapter reads and this run does not make, ""
         where there is nothing.
         """
         listed = self.declared(chapter)["inputs"].get("reads", [])
-        single = next(
-            (name for name in listed if "." in name and self.at(name) not in self.made),
-            "",
-        )
-        what = (
-            f"{single}, which no chapter of this config writes: add the one that does"
-            if single
-            else ""
-        )
-        if (listed and not self._listed(chapter, "reads")) or (
-            chapter == MODEL_PAGE and not self.models
-        ):
+        single = [name for name in listed if "." in name]
+        unmade = [name for name in single if self.at(name) not in self.made]
+        without_models = chapter == MODEL_PAGE and not self.models
+        if (listed and not self._listed(chapter, "reads")) or without_models:
             what = (
                 f"{' and '.join(listed)}, which this run does not make: add models or"
                 " data sets that do"
             )
-        return what and f"The chapter {chapter} reads {what}, or leave {chapter} out."
+        elif unmade:
+            what = (
+                f"{unmade[0]}, which no chapter of this config writes: add the one that"
+                " does"
+            )
+        else:
+            return ""
+        return f"The chapter {chapter} reads {what}, or leave {chapter} out."
 
-    def common(self, stage: Stage, one: str, dataset: str) -> dict:
-        """Return what the graph sets of every notebook that declares it: model and data
-        set, and where files are.
+    def all_jobs(self) -> list[tuple[str, Job]]:
+        """Return every job of the run with its rule, or its chapter."""
+        stages = [(rule, job) for rule in self.rules for job in self.jobs[rule]]
+        chapters = [
+            (chapter, job)
+            for chapter in self.chapters
+            for job in self.chapter_jobs(chapter)
+        ]
+        return stages + chapters
+
+    def all_pages(self) -> list[str]:
+        """Return the names of the pages of all jobs, stages first."""
+        return [self.page(name, job) for name, job in self.all_jobs()]
+
+    def all_files(self) -> list[str]:
+        """Return every file of the run: what is deleted of them is made again."""
+        found = []
+        for name, job in self.all_jobs():
+            if name in self.rules:
+                found += self.outputs(name, job).values()
+            else:
+                written = self.written(name).values()
+                found += [path.format(**job) for path in written]
+                found.append(self.at(f"notebooks/{self.page(name, job)}.ipynb"))
+        return list(dict.fromkeys(found))
+
+    # What a notebook declares, and what it is told.
+
+    def notebook(self, name: str) -> str:
+        """Return the path of a notebook, from here."""
+        return _notebook(self.project / "notebooks", name)
+
+    def declared(self, name: str) -> dict[str, dict]:
+        """Return what a notebook declares (`notebooks.declared`)."""
+        return notebooks.declared(self.notebook(name))
+
+    def configured(self, name: str) -> dict:
+        """Return what the config says of the parameters of a notebook."""
+        return self.config.parameters.get(name, {})
+
+    def values(self, name: str) -> dict:
+        """Return all that a notebook declares, with the values of this run's config."""
+        return notebooks.defaults(self.notebook(name)) | self.configured(name)
+
+    def at(self, path: str) -> str:
+        """Return where a file of the run is: results/demo/zeroshot/a_b.parquet."""
+        return f"{self.folder}/{path}"
+
+    def shared(self, name: str) -> dict:
+        """Return what every notebook that declares it is told, of the run's config, and
+        where the tables of this run are.
         """
-        found = {"run": self.run, "results": self.folder}
-        found |= {"limit": self.config.limit or ""} if stage in STAGES else {}
-        if one:
-            # Jobs share none, since batches decide last digits; bridges share one, as
-            # theirs do not depend on batches.
-            own = f"{one}/{'_'.join(filter(None, [stage.name, dataset]))}"
-            cache_folder = "bridge" if one in self.bridges else own
-            found |= {
-                "model": one,
-                "checkpoint": self.checkpoint(one),
-                "remote_code": self.consent(one),
-            }
-            found |= {"cache": f"{self.folder}/cache/{cache_folder}"}
-        return found | (
-            {"dataset": dataset, **self.material(dataset)} if dataset else {}
-        )
-
-    def own(self, stage: Stage, *job: str) -> dict:
-        """Return the parameters of a job that only the graph can set."""
-        names = notebooks.defaults(self.notebook(stage.name))
-        places = (
-            self.common(stage, *job)
-            | self.inputs(stage, *job)
-            | self.outputs(stage, *job)
-        )
-        known = {name: value for name, value in places.items() if name in names}
-        return known | stage.parameters(self, *job)
-
-    def parameters(self, stage: Stage, one: str = "", dataset: str = "") -> dict:
-        """Return all parameters of a job that are not the notebook's defaults.
-
-        From weak to strong: what the run shares (seed, models, data sets ...) and the
-        places of inputs, what the config gives, and what the graph sets.
-        """
-        known, config = self.declared(stage.name), self.config
-        declared = known["inputs"] | known["parameters"]
-        shared = {
+        config = self.config
+        known = {
             "seed": config.seed,
             "models": self.models,
             "datasets": self.datasets,
             "tiers": self.tiers(),
-        }
-        shared |= {
             "translators": config.translators,
             "protocol_datasets": config.protocol_datasets,
+            "model_pages": MODEL_PAGE in self.chapters,
         }
-        shared |= {"model_pages": MODEL_PAGE in self.chapters}
-        shared |= {
-            name: notebooks.placed(value, self.run)
-            for name, value in known["inputs"].items()
-        }
-        values = {
+        declared = self.declared(name)
+        inputs = declared["inputs"]
+        known |= notebooks.placed(inputs, self.run)
+        values = inputs | declared["parameters"]
+        return {
             name: value
-            for name, value in shared.items()
-            if name in declared and value != declared[name]
+            for name, value in known.items()
+            if name in values and value != values[name]
         }
-        return values | self.configured(stage.name) | self.own(stage, one, dataset)
 
-    def check_parameters(self) -> None:
+    def of_job(self, notebook: str, job: Job) -> dict:
+        """Return what follows from a job's model and data set, for every notebook that
+        declares it.
+        """
+        found = {"run": self.run, "results": self.folder}
+        if model := job.get("model", ""):
+            found |= {
+                "model": model,
+                "checkpoint": self.checkpoint(model),
+                "remote_code": self.consent(model),
+                "cache": self._cache(notebook, job),
+            }
+        if dataset := job.get("dataset", ""):
+            found |= {"dataset": dataset, **self.material(dataset)}
+        return found
+
+    def _cache(self, notebook: str, job: Job) -> str:
+        """Return the folder of a job's stored vectors.
+
+        Jobs share none, since batches decide last digits; bridges share one, as theirs
+        do not depend on batches.
+        """
+        entry = self.entries.get(job["model"])
+        if entry and entry.family == "bridge":
+            return self.at("cache/bridge")
+        stage = notebook.partition("_")[2]
+        parts = filter(None, [stage, job.get("dataset")])
+        return self.at(f"cache/{job['model']}/{'_'.join(parts)}")
+
+    def told(self, notebook: str, job: Job, set_by_graph: dict) -> dict:
+        """Return all parameters of a job that are not the notebook's defaults.
+
+        From weak to strong: what the run shares, what the config gives, and what only
+        the graph can set: `set_by_graph`, and of the job's model and data set, and of
+        the named files of its rule, what the notebook declares.
+        """
+        return self.shared(notebook) | self.configured(notebook) | set_by_graph
+
+    def check_told(self, notebook: str, names: Iterable[str]) -> None:
         """Raise InputError where the config gives a parameter that the graph sets: it
         would have no effect.
         """
-        for stage, jobs in self.stages.items():
-            given = (
-                {} if stage.rule == "zeroshot_stored" else self.configured(stage.name)
-            )  # which has its own prompts
-            ours = (
-                {*self.own(stage, *jobs[0]), "reads", "reads_if_made"}
-                if given and jobs
-                else ()
+        ours = {*names, "reads", "reads_if_made"}
+        strange = next(
+            (name for name in self.configured(notebook) if name in ours), None
+        )
+        if strange:
+            raise InputError(
+                f"The config gives the parameter {strange!r} of {notebook}, which the"
+                " graph sets itself: leave it out; models, data sets, images,"
+                " annotations and own words have keys of their own."
             )
-            if strange := next((name for name in given if name in ours), None):
-                fix = (
-                    "leave it out; models, data sets, images, annotations and own words"
-                    " have keys of their own"
-                )
-                what = (
-                    f"the parameter {strange!r} of {stage.name}, which the graph sets"
-                    " itself"
-                )
-                raise InputError(f"The config gives {what}: {fix}.")
 
     def tiers(self) -> dict:
         """Return the languages of the miniature's training mix by level; none without
         training.
         """
-        mix = self.values("train") if self.trained else {}
-        return (
-            {
-                "English": ["en"],
-                **{level: mix[level] for level in ("high", "mid", "low")},
-            }
-            if mix
-            else {}
-        )
+        if not self.trained:
+            return {}
+        mix = self.values("63_train")
+        levels = {level: mix[level] for level in ("high", "mid", "low")}
+        return {"English": ["en"], **levels}
 
     def material(self, dataset: str) -> dict[str, str | list[str]]:
         """Return the parameters that say where images and labels or annotations are, as
         far as the graph knows.
         """
         entry = datasets.get_dataset(dataset)
-        images = (
-            entry.images
-            or self.config.images.get(dataset, "")
-            or download.at_hand(entry.places)
-        )
+        given = self.config.images.get(dataset, "")
+        images = entry.images or given or download.at_hand(entry.places)
         if dataset in self.config.stored_vectors:
             images = os.path.relpath(stored_vectors.place(entry.vectors), tables.root())
         texts = entry.annotations or self.config.annotations.get(dataset, "")
         if entry.made_by and entry.task in ("zero-shot", "retrieval"):
-            images = self.at(
-                f"images/{'pictograms' if entry.task == 'retrieval' else dataset}"
-            )
-            texts = self.at(f"captions/{dataset}")
+            drawn = "pictograms" if entry.task == "retrieval" else dataset
+            images = self.at(f"images/{drawn}.parquet")
+            texts = self.at(f"captions/{dataset}.parquet")
         if entry.task == "zero-shot":
-            table = entry.label_table or self.at(f"labels/{entry.labels}")
-            return {
-                "images": images,
-                "labels": images if entry.labels == entry.fetched_as != "" else table,
-            }
+            table = entry.label_table or self.at(f"labels/{entry.labels}.parquet")
+            with_the_images = entry.labels == entry.fetched_as != ""
+            return {"images": images, "labels": images if with_the_images else table}
         return {"images": images, "annotations": texts}
 
     def files(self, dataset: str) -> list[str]:
         """Return what an evaluation has to wait for, or that makes it run again: what
         this run makes, and captions.
         """
-        made = [
-            path
-            for path in self.material(dataset).values()
-            if str(path).startswith(f"{self.folder}/")
-        ]
+        paths = [str(path) for path in self.material(dataset).values()]
+        made = [path for path in paths if self._is_ours(path)]
         return made + self.captions(dataset)
 
     def captions(self, dataset: str) -> list[str]:
@@ -599,21 +669,31 @@ class Plan:
         the config names them.
         """
         entry = datasets.get_dataset(dataset)
-        own = [path for path in (entry.annotations, entry.label_table) if path]
-        return own + datasets.annotation_files(
-            self.config.annotations.get(dataset, ""), entry.annotation_files
-        )
+        own_files = [path for path in (entry.annotations, entry.label_table) if path]
+        given = self.config.annotations.get(dataset, "")
+        return own_files + datasets.annotation_files(given, entry.annotation_files)
 
-    def templates(self, name: str) -> list[str]:
+    def templates(self, notebook: str) -> list[str]:
         """Return the files of prompt templates that an evaluation may read; none for
         sets with a name.
         """
-        given = _flat(
-            self.values(name).get(key, []) for key in PROMPTS if name in PROMPTED
-        )
+        if notebook not in PROMPTED:
+            return []
+        values = self.values(notebook)
+        names = flat(values.get(key, []) for key in PROMPTS)
         return [
-            path for path in dict.fromkeys(given) if path.endswith((".parquet", ".csv"))
+            name for name in dict.fromkeys(names) if name.endswith((".parquet", ".csv"))
         ]
+
+    def verified(self, classes: str) -> str:
+        """Return the file of corrections for a class list: its own, or that of the list
+        that it is a part of; "" for none.
+
+        Photographs have a label set of a hundred of ImageNet's classes, and corrections
+        of all its labels are for it, too.
+        """
+        whole = synsets.PARTS.get(classes, classes)
+        return self.config.verified_labels.get(whole, "")
 
     def checkpoint(self, name: str) -> str:
         """Return where a model or translator is: trained here, a user's file or folder;
@@ -628,9 +708,9 @@ class Plan:
         waits.
         """
         if name in self.trained:
-            return [f"{self.folder}/models/{name}/open_clip_model.safetensors"]
+            return [self.at(f"models/{name}/open_clip_model.safetensors")]
         if name in self.adapted:
-            return [self.at("adaptations/{one}", self.adapted[name])]
+            return [self.at(f"adaptations/{self.adapted[name]}.parquet")]
         return []
 
     def consent(self, name: str) -> str:
@@ -638,23 +718,18 @@ class Plan:
         user's own has none.
         """
         source = getattr(self.entries.get(name), "source", None)
-        return next(
-            (
-                one
-                for one in self.config.remote_code
-                if source and one.split("@")[0] == source.repository
-            ),
-            "",
-        )
+        for repository in self.config.remote_code:
+            if source and repository.split("@")[0] == source.repository:
+                return repository
+        return ""
 
-    def gpus(self, stage: Stage, one: str) -> int:
-        """Return how many GPUs a job takes: one; the miniature models, and files of
-        scores, take none.
+    def gpus(self, model: str) -> int:
+        """Return how many GPUs a job of a model takes: one; the miniature's models, and
+        files of scores, take none.
         """
-        base = self.adaptations.get(one, {}).get("model", registry.base_of(one) or one)
-        return int(
-            stage.gpu and base not in [*self.trained, *self.config.external_scores]
-        )
+        adapted_from = registry.base_of(model) or model
+        base = self.adaptations.get(model, {}).get("model", adapted_from)
+        return int(base not in [*self.trained, *self.config.external_scores])
 
     def scores_of(self, translator: str, dataset: str) -> dict:
         """Return the parameters that say where the scores of a translator come from, if
@@ -666,56 +741,74 @@ class Plan:
         files = [file for pair in scores.values() for file in pair]
         return {"scores": files, "scores_lang": " ".join(scores)} if files else {}
 
-    def rules(self) -> list[SimpleNamespace]:
-        """Return the rules of the run: one for each stage that has jobs, and for each
-        chapter.
+    def constraints(self, jobs: list[Job]) -> dict[str, str]:
+        """Return what the wildcards of a rule may be, as patterns, so that no file name
+        can be read in two ways.
         """
-        return [self._rule(stage, jobs) for stage, jobs in self.stages.items() if jobs]
-
-    def _rule(self, stage: Stage, jobs: list[tuple[str, str]]) -> SimpleNamespace:
-        """Return what the Snakefile needs of a rule; functions take Snakemake's
-        wildcards.
-        """
-        notebook, page = self.notebook(stage.name), self.page(stage)
-        lists = LISTS if stage in STAGES else ()  # chapters show them
-        code = [
-            os.path.relpath(path)
-            for path in notebooks.sources(notebook)
-            if path.name not in lists
-        ]
-        keys = [key for key in ("one", "dataset") if f"{{{key}}}" in page]
-        known = {
-            key: sorted({re.escape(job[key == "dataset"]) for job in jobs})
-            for key in keys
+        names = {name for job in jobs for name in job}
+        values = {
+            name: sorted({re.escape(job[name]) for job in jobs}) for name in names
         }
+        nothing = "(?!)"  # a rule without jobs makes no file
+        free = dict.fromkeys(("model", "dataset", "classes"), nothing)
+        return free | {name: "|".join(known) for name, known in values.items()}
 
-        def job(wildcards) -> tuple[str, str]:
-            return getattr(wildcards, "one", ""), getattr(wildcards, "dataset", "")
+    # What else a job depends on.
 
-        return SimpleNamespace(
-            name=stage.rule or stage.name,
-            notebook=notebook,
-            input=lambda wildcards: [
-                *code,
-                *_flat(self.inputs(stage, *job(wildcards)).values()),
-            ],
-            outputs=list(self.outputs(stage).values()),
-            page=page,
-            constraints={key: "|".join(names) for key, names in known.items()},
-            priority=stage.priority or 5 * stage.gpu,
-            gpu=lambda wildcards: self.gpus(stage, job(wildcards)[0]),
-            depends=lambda wildcards: (
-                depends(self, stage, *job(wildcards)) if stage in STAGES else ""
-            ),
-            title=", ".join(
-                [*(f"{{{key}}}" for key in keys), *filter(None, [self.limited])]
-            ),
-            parameters=lambda wildcards: json.dumps(
-                self.parameters(stage, *job(wildcards)),
-                ensure_ascii=False,
-                sort_keys=True,
-            ),
+    def depends(self, notebook: str, job: Job) -> str:
+        """Return what a job depends on besides its files, as JSON: the entries of its
+        model and data sets, sums over the user's files.
+
+        Files of the user's own count by their contents, those of published data sets by
+        names and sizes.
+        """
+        name = job.get("model", "")
+        adapted = self.adaptations.get(name, {})
+        model = adapted.get("model", name)
+        known = self._datasets_of(notebook, job)
+        own_files = [self.config.place(model), *self._training_files(adapted)]
+        # A table of pictures stands next to them.
+        own_files += [_folder(entry.images) for entry in known if entry.custom]
+        published = flat(
+            self.material(entry.name)["images"] for entry in known if not entry.custom
         )
+        published = [path for path in published if path and not self._is_ours(path)]
+        # What is not there, a dry run says.
+        sums = {path: self.contents(path) for path in own_files if _is_there(path)}
+        sums |= {path: self.fingerprint(path) for path in published if _is_there(path)}
+        listed = {entry.name: entry for entry in translators.TRANSLATORS} | self.entries
+        parts = {
+            "model": listed.get(model),
+            "datasets": known,
+            "languages": self.config.custom_languages,
+            "files": sums,
+        }
+        return json.dumps(
+            parts, default=lambda entry: entry.model_dump(), sort_keys=True
+        )
+
+    def _datasets_of(self, notebook: str, job: Job) -> list:
+        """Return the entries of the data sets that a job reads."""
+        if notebook == "76_protocols":
+            names = self.config.protocol_datasets
+        elif notebook == "73_adapt":
+            names = self.of_task("zero-shot")[:1]
+        else:
+            names = [job["dataset"]] if "dataset" in job else []
+        known = [self.sets.get(name) or datasets.get_dataset(name) for name in names]
+        trained_on = [
+            datasets.get_dataset(entry.trained_on)
+            for entry in known
+            if entry.trained_on and not entry.made_by
+        ]
+        return known + trained_on
+
+    def _training_files(self, adapted: dict) -> list[str]:
+        """Return the user's files that an adapter is trained on."""
+        texts = adapted.get("texts", "")
+        languages = adapted.get("languages", ())
+        by_language = [texts.replace("{lang}", lang) for lang in languages]
+        return [adapted.get("images", ""), *by_language]
 
 
 def run_name(run: str, limit: int | None) -> str:
@@ -725,16 +818,22 @@ def run_name(run: str, limit: int | None) -> str:
     return f"{run}-first-{limit}" if limit else run
 
 
+def flat(values: Iterable) -> list[str]:
+    """Return texts and lists of texts as one list."""
+    found = []
+    for value in values:
+        found += [value] if isinstance(value, str) else value
+    return found
+
+
+def _folder(path: str) -> str:
+    return os.path.dirname(path) if path.endswith((".csv", ".parquet")) else path
+
+
+def _is_there(path: str) -> bool:
+    return bool(path) and tables.locate(path).exists()
+
+
 @cache
 def _notebook(folder: Path, name: str) -> str:
-    stage = next((folder / "stages").glob(f"[0-9][0-9]_{name}.ipynb"), None)
-    return os.path.relpath(stage or notebooks.find(folder, name))
-
-
-def _flat(values) -> list[str]:
-    """Return texts and lists of texts as one list."""
-    return [
-        one
-        for value in values
-        for one in ([value] if isinstance(value, str) else value)
-    ]
+    return os.path.relpath(notebooks.find(folder, name))

@@ -1,0 +1,91 @@
+"""The written rules as Snakemake has read them: what they write, and what reads a file;
+and the whole graph of a config, for who asks without running it.
+"""
+
+import json
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from snakemake.iocontainers import Wildcards
+
+from atlas_study.workflow.plan import Job, Plan, flat
+from babelatlas.base.errors import InputError
+
+
+def written(rules: Iterable) -> dict[str, dict[str, str]]:
+    """Return what Snakemake's rules write: rule -> name -> pattern, with wildcards."""
+    from snakemake.io import strip_wildcard_constraints
+
+    return {
+        rule.name: {
+            name: strip_wildcard_constraints(str(path))
+            for name, path in rule.output.items()
+        }
+        for rule in rules
+    }
+
+
+def dependents(rules: Iterable) -> Callable[[Plan, set[str]], set[str]]:
+    """Return the function that gives the pages of a plan's jobs which read one of some
+    files, those that failed steps would have written.
+
+    `rules`: Snakemake's, of the stages.
+    """
+    rules = list(rules)
+
+    def reading(plan: Plan, gone: set[str]) -> set[str]:
+        found = set()
+        for rule in rules:
+            for job in plan.jobs[rule.name]:
+                inputs, *_ = rule.expand_input(Wildcards(fromdict=job))
+                if gone.intersection(map(str, inputs)):
+                    found.add(plan.page(rule.name, job))
+        return found
+
+    return reading
+
+
+class Graph:
+    """The rules of a config as Snakemake has read them, and its plan; nothing runs.
+
+    `config`: the path of a config; `project`: the folder with the Snakefile. Takes a
+    second or two. Raises InputError for what is wrong with the config.
+    """
+
+    def __init__(self, config: str | os.PathLike, project: str | os.PathLike):
+        from snakemake.api import SnakemakeApi
+        from snakemake.settings.types import (
+            ConfigSettings,
+            OutputSettings,
+            Quietness,
+            ResourceSettings,
+        )
+
+        with SnakemakeApi(OutputSettings(quiet=set(Quietness))) as api:
+            workflow = api.workflow(
+                resource_settings=ResourceSettings(cores=1),
+                config_settings=ConfigSettings(configfiles=[Path(config)]),
+                snakefile=Path(project, "Snakefile"),
+            )
+            try:
+                self.workflow = workflow._workflow
+            except SystemExit as stop:
+                raise InputError(str(stop.code)) from stop
+        self.rules = {rule.name: rule for rule in self.workflow.rules}
+        self.plan: Plan = self.workflow.globals["study"]
+
+    def inputs(self, rule: str, job: Job) -> dict[str, list[str]]:
+        """Return what a job reads: name -> paths; what has no name, its code, as ""."""
+        found, *_ = self.rules[rule].expand_input(Wildcards(fromdict=job))
+        named = {name: flat([value]) for name, value in found.items()}
+        others = [str(path) for path in found if str(path) not in flat(named.values())]
+        return named | {"": others}
+
+    def told(self, rule: str, job: Job) -> dict:
+        """Return the parameters that a job's notebook gets from the graph."""
+        wildcards = Wildcards(fromdict=job)
+        of_rule = self.rules[rule]
+        inputs, *_ = of_rule.expand_input(wildcards)
+        outputs, _ = of_rule.expand_output(wildcards)
+        return json.loads(of_rule.params.given(wildcards, inputs, outputs))
