@@ -35,7 +35,7 @@ import pandas as pd
 
 import timings
 from atlas_study.workflow import notebooks
-from atlas_study.workflow.config import Config
+from atlas_study.workflow.graph import Graph
 from atlas_study.workflow.plan import TITLE_PAGE, Plan
 from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError
@@ -294,43 +294,43 @@ MADE = {
 }
 
 
-def plan(size: Size, chapters: list[str]) -> Plan:
-    """Return the plan of a run of a size: which chapters, and the parameters that the
-    workflow gives them.
-    """
+def graph(size: Size, chapters: list[str]) -> Graph:
+    """Return the graph of a run of a size, with which chapters: nothing of it runs."""
     datasets = ["imagenet-1k"] * bool(size.classes) + [size.retrieval] * bool(
         size.images
     )
     datasets += ["imagenet-1k-pairs"] * bool(size.items)
     fixed = min(100, max(10, size.classes // 10))
-    given = {"13_rich_and_poor": {"dataset": "imagenet-1k", "fixed": fixed}}
-    chapters = [TITLE_PAGE, *chapters]
-    return Plan(
-        Config(
-            run=RUN,
-            models=names(size.models),
-            datasets=datasets,
-            chapters=chapters,
-            parameters=given,
-        ),
-        PROJECT,
-    )
+    models = [registry.get_model(name) for name in names(size.models)]
+    config = {
+        "run": RUN,
+        "models": [entry.name for entry in models],
+        "datasets": datasets,
+        "images": dict.fromkeys(datasets, "nowhere"),
+        "remote_code": [
+            entry.source.repository for entry in models if entry.remote_code
+        ],
+        "chapters": [TITLE_PAGE, *chapters],
+        "parameters": {"13_rich_and_poor": {"dataset": "imagenet-1k", "fixed": fixed}},
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "load.yml")
+        path.write_text(json.dumps(config), encoding="utf-8")  # JSON is YAML
+        return Graph(path, PROJECT)
 
 
 def write_run(folder: str | os.PathLike, size: Size, seed: int = 0) -> dict[str, int]:
     """Write the tables of a run of a size below `folder`, and return the number of rows
     of each kind.
     """
-    made, rows = plan(size, []), dict.fromkeys(MADE, 0)
-    for stage, jobs in made.stages.items():
-        for model, dataset in jobs if stage.name in MADE else ():
-            table, path = (
-                MADE[stage.name](model, size, seed),
-                made.outputs(stage, model, dataset)["output"],
-            )
-            tables.write(table, Path(folder).resolve() / path, stage.name, traced=False)
-            rows[stage.name] += len(table)
-    labels = Path(folder) / made.at("labels/imagenet-1k")
+    made, rows = graph(size, []).plan, dict.fromkeys(MADE, 0)
+    for rule in MADE:
+        for job in made.jobs[rule]:
+            table = MADE[rule](job["model"], size, seed)
+            path = Path(folder).resolve() / made.outputs(rule, job)["output"]
+            tables.write(table, path, rule, traced=False)
+            rows[rule] += len(table)
+    labels = Path(folder) / made.at("labels/imagenet-1k.parquet")
     labels.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(DATA / "labels.parquet", labels)
     return rows
@@ -344,29 +344,27 @@ def rows_read(made: Plan, chapter: str, rows: dict[str, int]) -> int:
     return sum(number for kind, number in rows.items() if kind in declared)
 
 
-def run_chapter(folder: Path, made: Plan, chapter: str, limit: float = LIMIT) -> dict:
+def run_chapter(folder: Path, made: Graph, chapter: str, limit: float = LIMIT) -> dict:
     """Run one chapter in `folder` and return its seconds, processor seconds, peak
     memory (GiB) and outcome.
 
     The peak is that of the largest process, the notebook's kernel; the outcome "" or
     why it failed. `limit`: GiB that each process may take.
     """
-    stage = next(stage for stage in made.stages if stage.name == chapter)
-    job = made.stages[stage][0]
-    page, log = (
-        made.at(f"notebooks/{made.page(stage, *job)}.ipynb"),
-        made.at(f"logs/{made.page(stage, *job)}.txt"),
-    )
+    plan = made.plan
+    job = plan.chapter_jobs(chapter)[0]
+    name = plan.page(chapter, job)
+    page, log = plan.at(f"notebooks/{name}.ipynb"), plan.at(f"logs/{name}.txt")
     command = [
         sys.executable,
         "-m",
         "atlas_study.workflow.run_notebook",
-        os.path.abspath(made.notebook(chapter)),
+        os.path.abspath(plan.notebook(chapter)),
     ]
     command += [
         page,
         "--parameters",
-        json.dumps(made.parameters(stage, *job)),
+        json.dumps(made.told(f"chapter_{chapter}", job)),
         "--log",
         log,
     ]
@@ -401,7 +399,7 @@ def run(
     of the table for each.
     """
     small = size.part(part)
-    made = plan(small, chapters)
+    made = graph(small, chapters)
     began = time.perf_counter()
     rows = write_run(folder, small, seed)
     _say(
@@ -418,7 +416,7 @@ def run(
             "size": size.name,
             "part": part,
             "chapter": chapter,
-            "rows": rows_read(made, chapter, rows),
+            "rows": rows_read(made.plan, chapter, rows),
         }
         yield told | measured
 
