@@ -18,7 +18,7 @@ is named after "kind" (`parameter_kinds.KINDS`) do for each text; "" always fits
 stands for no value. Other comments say what they like.
 
 Nothing is executed here: a notebook depends on the modules that it imports, on those
-that they import, and on the data files that these name.
+that they import, and on the shipped files that its cell of inputs lists.
 """
 
 import ast
@@ -33,6 +33,7 @@ from typing import Annotated, Literal, NamedTuple, Union, get_args, get_origin
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 
 from atlas_study.workflow import parameter_kinds
+from babelatlas import DESK
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA, root
 from babelatlas.base.validation import validate
@@ -40,10 +41,8 @@ from babelatlas.base.validation import validate
 # The folder of the packages.
 LIBRARY = DATA.parents[1]
 TAGS = ("inputs", "outputs", "parameters")
-# The module of all tables, which the package imports when it is asked for one, and the
-# names that ask.
-CATALOGUE = "babelatlas.catalogue"
-DOORS = {"babelatlas", "babelatlas.load", "babelatlas.describe"}
+# What every module that reads tables needs: their schemas.
+EVERYWHERE = (DATA / "columns.csv",)
 # Where a notebook reads and writes unless it is told otherwise: a run by hand leaves
 # the tables of runs alone.
 READ_FROM, WRITE_TO = "results/demo", "results/scratch"
@@ -297,12 +296,13 @@ def placed(value, run: str):
 
 
 def sources(path: str | os.PathLike) -> list[Path]:
-    """Return the files that decide what a notebook does: itself, the modules it
-    reaches, the data that they name.
+    """Return the files that decide what a notebook does: itself, the modules that it
+    imports at any depth, and the shipped files that it lists.
 
-    A module is reached by an import, at any depth and wherever it stands. A file of
-    `data/` belongs to a module whose text holds its name, or that of its folder as in
-    `DATA / "published"`. Absolute paths, sorted; the notebook comes first, as given.
+    A function of the front desk (`babelatlas.DESK`) stands for its module. What ships is
+    listed in the cell of inputs, `data_files`: files and folders of `data/`. Absolute
+    paths, sorted; the notebook comes first, as given. Raises InputError for a listed file
+    that does not ship.
     """
     lines = [
         line
@@ -312,57 +312,80 @@ def sources(path: str | os.PathLike) -> list[Path]:
     ]
     code = "\n".join(line for line in lines if not line.lstrip().startswith(("%", "!")))
     try:
-        queue, found = _imports(code, DOORS), set()
+        tree = ast.parse(code)
     except SyntaxError as error:
         raise InputError(
-            f"The code of {Path(path).name} is not valid Python ({error.msg}):"
-            " correct it."
+            f"The code of {Path(path).name} is not valid Python ({error.msg}): correct"
+            " it."
         ) from error
+    modules = _reached(_imported(tree) | _asked_at_the_desk(tree))
+    return [Path(path), *sorted({*modules, *data_files(path), *EVERYWHERE})]
+
+
+def data_files(path: str | os.PathLike) -> list[Path]:
+    """Return the shipped files that a notebook lists, of folders all files."""
+    found = []
+    for name in declared(path)["inputs"].get("data_files", []):
+        place = DATA / name
+        if not place.exists():
+            known = [file.relative_to(DATA).as_posix() for file in DATA.rglob("*")]
+            raise InputError(
+                f"The notebook {Path(path).stem} lists {name!r} among its data_files,"
+                f" which does not ship: {near(name, known)}"
+            )
+        files = place.rglob("*") if place.is_dir() else [place]
+        found += [file for file in files if file.is_file()]
+    return found
+
+
+def _reached(names: set[str]) -> set[Path]:
+    """Return the files of modules, and of all that they import."""
+    queue = [file for name in names for file in _files(name)]
+    found = set()
     while queue:
         file = queue.pop()
-        if file not in found and file.suffix == ".py":
-            queue += _reached(file)
-        found.add(file)
-    return [Path(path), *sorted(found)]
+        if file not in found:
+            found.add(file)
+            queue += _needed(file)
+    return found
 
 
 @cache
-def _reached(file: Path) -> list[Path]:
-    """Return the modules that a module imports and the data that it names."""
-    text = file.read_text(encoding="utf-8")
-    folders = set(re.findall(r'(?:DATA|"data") / "(\w+)"', text))
-    data = [
-        each for each in _shipped() if each.name in text or each.parent.name in folders
-    ]
-    # The package itself imports the catalogue, but only when a notebook asks it for a
-    # table.
-    return (
-        data
-        if file == LIBRARY / "babelatlas" / "__init__.py"
-        else data + _imports(text)
-    )
+def _needed(file: Path) -> list[Path]:
+    """Return the files of the modules that a module imports."""
+    names = _imported(ast.parse(file.read_text(encoding="utf-8")))
+    return [needed for name in sorted(names) for needed in _files(name)]
 
 
-@cache
-def _shipped() -> list[Path]:
-    return [file for file in DATA.rglob("*") if file.is_file()]
-
-
-def _imports(code: str, doors: set[str] = frozenset()) -> list[Path]:
-    """Return the library's modules that Python source imports, with the packages that
-    they lie in.
-    """
+def _imported(tree: ast.Module) -> set[str]:
+    """Return the dotted names that code imports, wherever that stands in it."""
     names = set()
-    for node in ast.walk(ast.parse(code)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names |= {
-                node.module,
-                *(f"{node.module}.{alias.name}" for alias in node.names),
-            }
+            names.add(node.module)
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
         elif isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
-    names |= {CATALOGUE} if doors & names else set()
-    return [file for name in sorted(names) for file in _files(name)]
+    return names
+
+
+def _asked_at_the_desk(tree: ast.Module) -> set[str]:
+    """Return the modules of the functions that code asks of the package itself."""
+    aliases = {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import)
+        for alias in node.names
+        if alias.name == "babelatlas"
+    }
+    asked = {
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id in aliases
+    }
+    return {DESK[name].rpartition(".")[0] for name in asked & {*DESK}}
 
 
 @cache

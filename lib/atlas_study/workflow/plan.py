@@ -397,7 +397,7 @@ class Plan:
         """Raise InputError for a chapter that does not list the tables that it reads."""
         declared = self.declared(chapter)
         from_run = notebooks.READ_FROM in str(declared["parameters"])
-        if from_run or [*declared["inputs"]] == ["results"]:
+        if from_run or {*declared["inputs"]} - {"data_files"} == {"results"}:
             raise InputError(
                 f"The chapter {chapter} does not list what it reads: add reads = [...]"
                 " to its inputs."

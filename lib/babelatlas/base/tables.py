@@ -358,7 +358,8 @@ def _from_parquet(path: Path) -> pa.Table:
             f"{what}; delete it and run `make book` again, or hand it in with"
             " `babelatlas merge`."
         )
-    return pq.read_table(path, page_checksum_verification=True)
+    with path.open("rb") as file:
+        return pq.read_table(file, page_checksum_verification=True)
 
 
 def from_user(path: Path) -> bool:
