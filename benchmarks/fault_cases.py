@@ -296,7 +296,7 @@ def two_runs(study: Study, jobs: dict, chance: random.Random) -> tuple[str, str]
     run = start(study, names)
     wait_for_work(run, study, jobs, began)
     second = subprocess.run(
-        [sys.executable, "-m", "babelatlas", "locked", "true"],
+        [sys.executable, "-m", "atlas_study", "locked", "true"],
         cwd=study.disturbed,
         env=environment(study.disturbed),
         capture_output=True,
@@ -352,7 +352,7 @@ def two_notebooks(study: Study, jobs: dict, chance: random.Random) -> tuple[str,
     words = [
         sys.executable,
         "-m",
-        "babelatlas",
+        "atlas_study",
         "run",
         str(notebook),
         *given,

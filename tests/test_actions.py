@@ -66,7 +66,6 @@ def test_a_workflow_may_read_and_only_the_publication_may_publish(name):
     }
     published = {
         "publish": {"pages": "write", "id-token": "write"},
-        "notebooks": {"contents": "write"},
     }
     assert granted == (published if name == "pages" else {})
     assert "secrets." not in (ROOT / ".github" / "workflows" / f"{name}.yml").read_text(

@@ -1,4 +1,4 @@
-"""The image, the development container and Binder's environment: pinned, without root,
+"""The image and the development container: pinned, without root,
 and of what git tracks.
 """
 
@@ -75,15 +75,3 @@ def test_the_make_targets_and_stages_of_the_containers_are_there():
         name == "FROM" and words.endswith(f"AS {built['target']}")
         for name, words in instructions()
     )
-
-
-def test_binder_installs_the_base_and_a_python_that_the_library_takes():
-    lines = (
-        (ROOT / "binder" / "requirements.txt").read_text(encoding="utf-8").splitlines()
-    )
-    wanted = [line for line in lines if line and not line.startswith("#")]
-    declared = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    assert wanted[0] == "."
-    assert all(f'"{line}"' in declared for line in wanted[1:])
-    version = (ROOT / "binder" / "runtime.txt").read_text(encoding="utf-8").strip()
-    assert tuple(map(int, version.removeprefix("python-").split("."))) >= (3, 11)

@@ -218,7 +218,7 @@ def test_three_lines_load_a_table_from_the_installed_wheel(installed):
 def test_the_installed_wheel_brings_the_command_and_every_file_of_data(installed):
     assert "msiglip-b16" in call(installed, "babelatlas", "models")
     assert "Swahili" in call(installed, "babelatlas", "labels")
-    assert "Swahili" in call(installed, "python", "-m", "babelatlas", "labels")
+    assert "Swahili" in call(installed, "python", "-m", "atlas_study", "labels")
     code = (
         "from babelatlas.base.paths import DATA; print(*sorted(p.name for p in"
         " DATA.rglob('*') if p.is_file()))"

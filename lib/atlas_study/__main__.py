@@ -1,4 +1,4 @@
-"""The command line as a module: `python -m babelatlas` is the command `babelatlas`."""
+"""The command line as a module: `python -m atlas_study` is the command `babelatlas`."""
 
 import sys
 

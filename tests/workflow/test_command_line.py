@@ -14,7 +14,7 @@ import pytest
 from atlas_study.commands import main as command_line
 from conftest import ROOT
 
-BABELATLAS = [sys.executable, "-m", "babelatlas"]
+BABELATLAS = [sys.executable, "-m", "atlas_study"]
 
 
 def commands(group: click.Group = command_line.app, words: tuple[str, ...] = ()):

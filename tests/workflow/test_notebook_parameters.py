@@ -300,22 +300,15 @@ def names(stage: str) -> set[str]:
     }
 
 
-def test_a_notebook_depends_on_the_modules_it_imports_on_theirs_and_on_their_data():
+def test_a_notebook_depends_on_the_modules_it_imports_on_theirs_and_on_its_data():
     found = names("*_working_languages")
-    assert {
-        "__init__.py",
-        "published.py",
-        "bootstrap.py",
-        "tables.py",
-        "geigle2024.csv",
-    } <= found
+    assert {"__init__.py", "published.py", "bootstrap.py", "tables.py"} <= found
+    assert "geigle2024.csv" in found
     assert not {"embedding.py", "encoder.py", "run_notebook.py"} & found
 
 
 def test_the_gpus_work_is_not_done_again_for_a_paper_more():
-    papers = {
-        path.name for path in (notebooks.LIBRARY / "data" / "published").iterdir()
-    }
+    papers = {path.name for path in (notebooks.DATA / "published").iterdir()}
     for stage in ("zeroshot", "retrieval", "subsets"):
         assert papers & names(f"*_{stage}") == set()
     assert papers <= names("*_translated_captions")
@@ -323,9 +316,7 @@ def test_the_gpus_work_is_not_done_again_for_a_paper_more():
 
 def test_every_file_of_the_data_is_read_by_something():
     named = {path.name for notebook in ALL for path in notebooks.sources(notebook)}
-    shipped = {
-        path.name for path in (notebooks.LIBRARY / "data").rglob("*") if path.is_file()
-    }
+    shipped = {path.name for path in (notebooks.DATA).rglob("*") if path.is_file()}
     papers = "".join(
         path.read_text(encoding="utf-8")
         for path in (ROOT / "lib" / "papercheck").glob("*.py")
@@ -344,51 +335,50 @@ def test_every_file_of_the_data_is_read_by_something():
 @pytest.fixture
 def reached(tmp_path, monkeypatch):
     """A function that returns what a chapter with some code reaches in a small library."""
-    monkeypatch.setattr(notebooks, "LIBRARY", tmp_path)
-    monkeypatch.setattr(notebooks, "DATA", tmp_path / "data")
-    caches = (notebooks._shipped, notebooks._files, notebooks._reached)
     files = {
-        "__init__.py": "",
-        "room/__init__.py": "",
-        "tools.py": "",
-        "data/words.csv": "",
-        "data/files.csv": "",
-    }
-    files["room/words.py"] = (
-        "from babelatlas.room import papers\ndef f():\n    from babelatlas import"
-        " tools\n    DATA / 'words.csv'"
-    )
-    files |= {
-        "room/papers.py": 'DATA / "published" / name',
-        "data/published/paper.csv": "",
+        "babelatlas/__init__.py": "",
+        "babelatlas/room/__init__.py": "",
+        "babelatlas/room/words.py": (
+            "from babelatlas.room import papers\n"
+            "def f():\n    from babelatlas import tools\n"
+        ),
+        "babelatlas/room/papers.py": '"""As babelatlas.room.cards and words.csv do."""',
+        "babelatlas/room/cards.py": "",
+        "babelatlas/tools.py": "",
+        "babelatlas/data/columns.csv": "",
+        "babelatlas/data/words.csv": "",
+        "babelatlas/data/published/paper.csv": "",
+        "miniature/__init__.py": "import babelatlas.tools",
     }
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
+    data = tmp_path / "babelatlas" / "data"
+    monkeypatch.setattr(notebooks, "LIBRARY", tmp_path)
+    monkeypatch.setattr(notebooks, "DATA", data)
+    monkeypatch.setattr(notebooks, "EVERYWHERE", (data / "columns.csv",))
+    monkeypatch.setattr(notebooks, "DESK", {"f": "babelatlas.room.words.f"})
+    caches = (notebooks._files, notebooks._needed)
 
-    def of(code: str) -> set[str]:
+    def of(code: str, *lists: str) -> set[str]:
         for cached in caches:
             cached.cache_clear()
-        found = notebooks.sources(
-            write(tmp_path / "chapter.ipynb", code, tag="hide-input")
+        path = write(
+            tmp_path / "chapter.ipynb", f"data_files = {[*lists]}", tag="inputs"
         )
-        return {str(path.relative_to(tmp_path)) for path in found[1:]} - {
-            "__init__.py",
-            "room/__init__.py",
-        }
+        notebook = nbformat.read(path, 4)
+        notebook.cells.append(new_code_cell(code))
+        nbformat.write(notebook, path)
+        found = notebooks.sources(path)[1:]
+        names = {str(file.relative_to(tmp_path / "babelatlas")) for file in found}
+        return names - {"__init__.py", "room/__init__.py", "data/columns.csv"}
 
     yield of
     for cached in caches:
         cached.cache_clear()
 
 
-WHOLE = {
-    "room/words.py",
-    "room/papers.py",
-    "tools.py",
-    "data/words.csv",
-    "data/published/paper.csv",
-}
+WHOLE = {"room/words.py", "room/papers.py", "tools.py"}
 
 
 @pytest.mark.parametrize(
@@ -397,13 +387,20 @@ WHOLE = {
         ("from babelatlas.room import words\nwords.words()", WHOLE),
         ("import babelatlas.room.words", WHOLE),
         ("if x:\n    from babelatlas.room.words import f as g", WHOLE),
-        (
-            "from babelatlas.room import papers",
-            {"room/papers.py", "data/published/paper.csv"},
-        ),
+        ("from babelatlas.room import papers", {"room/papers.py"}),
         ("from babelatlas import tools\n'data/words.csv'", {"tools.py"}),
         ("%matplotlib inline\nimport babelatlas", set()),
+        ("import babelatlas as ba\nba.f()", WHOLE),
     ],
 )
-def test_a_chapter_depends_on_modules_at_any_depth(reached, code, expected):
+def test_a_chapter_depends_on_modules_at_any_depth_and_not_on_names_in_texts(
+    reached, code, expected
+):
     assert reached(code) == expected
+
+
+def test_a_chapter_depends_on_the_shipped_files_and_folders_that_it_lists(reached):
+    listed = {"data/words.csv", "data/published/paper.csv"}
+    assert reached("", "words.csv", "published") == listed
+    with pytest.raises(InputError, match=r"lists 'word.csv' .* did you mean words.csv"):
+        reached("", "word.csv")

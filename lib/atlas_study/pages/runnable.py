@@ -29,7 +29,7 @@ import importlib.util
 
 if importlib.util.find_spec("babelatlas") is None:
     {install}
-from babelatlas.report import runnable
+from atlas_study.pages import runnable
 
 runnable.fetch_tables({run!r}, BOOK)"""
 

@@ -33,17 +33,6 @@ from babelatlas.base.errors import InputError
 TITLE_PAGE = (  # staged as index, so that index.html is a page and not a redirection
     "00_summary"
 )
-# What the theme puts on every page and a page on disk cannot use: fonts loaded ahead,
-# which a browser refuses for a file, and Thebe, which runs code on a server and is
-# declared twice.
-UNWANTED = re.compile(
-    r'<link rel="preload" as="font"[^>]*>|<script>const'
-    r" THEBE_JS_URL.*?</script>|<script>kernelName = .*?</script>"
-    r"|<script"
-    r' type="text/x-thebe-config">.*?</script>|<script[^>]*src="[^"]*sphinx-thebe\.js[^"]*"></script>'
-    r'|<link[^>]*href="[^"]*sphinx-thebe\.css[^"]*"[^>]*>|<script[^>]*src="[^"]*fontawesome[^"]*"></script>',
-    re.DOTALL,
-)
 UNUSED = [
     "*.map",
     "locales",
@@ -62,19 +51,27 @@ MATHJAX = [
     "input/tex/extensions",
 ]  # of sphinx-mathjax-offline
 # Run in a process of its own: jupyter-book's command has no option for the number of
-# jobs. The extension that numbers parts does not say that it may read pages in
-# parallel; it numbers nothing here.
+# jobs.
 BUILD = """
 import sys
-import sphinx_multitoc_numbering as numbering
 from jupyter_book.sphinx import build_sphinx
 
-folder, setup = sys.argv[1], numbering.setup
-numbering.setup = lambda app: {**(setup(app) or {}), "parallel_read_safe": True}
-given = {"external_toc_path": f"{folder}/_toc.yml", "latex_individualpages": False}
-strict = {"quiet": True, "warningiserror": sys.argv[2] == "strict", "keep_going": True}
-paths = {"noconfig": True, "path_config": f"{folder}/_config.yml"}
-sys.exit(bool(build_sphinx(folder, f"{folder}/_build/html", confoverrides=given, jobs=2, **paths, **strict)))
+folder, strict = sys.argv[1], sys.argv[2] == "strict"
+status = build_sphinx(
+    folder,
+    f"{folder}/_build/html",
+    noconfig=True,
+    path_config=f"{folder}/_config.yml",
+    confoverrides={
+        "external_toc_path": f"{folder}/_toc.yml",
+        "latex_individualpages": False,
+    },
+    quiet=True,
+    warningiserror=strict,
+    keep_going=True,
+    jobs=2,
+)
+sys.exit(bool(status))
 """
 
 
@@ -133,7 +130,8 @@ def sidebar(toc: dict, staged: Iterable[str]) -> dict:
     The sections of a chapter without a page take its place, and a part without any
     goes.
 
-    >>> sidebar({"root": "index", "chapters": [{"file": "x"}, {"file": "y", "sections": [{"file": "z"}]}]}, {"z"})
+    >>> below = {"file": "y", "sections": [{"file": "z"}]}
+    >>> sidebar({"root": "index", "chapters": [{"file": "x"}, below]}, {"z"})
     {'root': 'index', 'chapters': [{'file': 'z'}]}
     """
     if "parts" in toc:
@@ -224,7 +222,7 @@ def stage(project: Path, build: Path, pages: list[Path], only: str = "") -> Path
             "chapters": [{"file": name} for name in sorted(shown - {only})],
         }
     titles = {name: page_form.title_of(sources[path]) for name, path in texts.items()}
-    config = settings((project / "_config.yml").read_text(encoding="utf-8"))
+    config = yaml.safe_load((project / "_config.yml").read_text(encoding="utf-8"))
     facts = (
         metadata.version("babelatlas"),
         str(config["copyright"]),
@@ -236,10 +234,6 @@ def stage(project: Path, build: Path, pages: list[Path], only: str = "") -> Path
             fnmatch.fnmatchcase(name, pattern) for pattern in patterns
         )
 
-    redirects = config["sphinx"]["config"].get("redirects") or {}
-    config["sphinx"]["config"]["redirects"] = {
-        old: new for old, new in redirects.items() if Path(new).stem in shown
-    }
     commit = tables.commit(Path(__file__).parents[1])
     content = {
         Path("_toc.yml"): yaml.safe_dump(sidebar(toc, texts), sort_keys=False).encode()
@@ -262,25 +256,6 @@ def stage(project: Path, build: Path, pages: list[Path], only: str = "") -> Path
         content[listing] = page_form.with_charts(content[listing].decode(), content)
     _sync(folder := build / "stage", content)
     return folder
-
-
-def settings(text: str) -> dict:
-    """Return a book's _config.yml, with the buttons of Binder and Colab only where it
-    names a repository on GitHub.
-    """
-    config = yaml.safe_load(text)
-    about = config["repository"]
-    if (about["url"] or "").startswith("https://github.com/"):
-        options = config["sphinx"]["config"]["html_theme_options"]
-        options |= {
-            "repository_url": about["url"],
-            "repository_branch": about["branch"],
-        }
-        options |= {
-            "path_to_docs": about["path_to_book"],
-            "launch_buttons": config["launch_buttons"],
-        }
-    return config
 
 
 def _sync(folder: Path, content: dict[Path, bytes]) -> None:
@@ -375,10 +350,6 @@ def _finish(book: Path, folder: Path, run: Path) -> None:
     """Add the files that pages share, take away what a page on disk cannot use, offer
     notebooks as one runs them.
     """
-    for page in book.glob("*.html"):
-        page.write_text(
-            UNWANTED.sub("", page.read_text(encoding="utf-8")), encoding="utf-8"
-        )
     for name in filter(lambda name: (folder / name).is_dir(), (FILES, DATA)):
         shutil.copytree(folder / name, book / name, dirs_exist_ok=True)
     config = yaml.safe_load((folder / "_config.yml").read_text(encoding="utf-8"))

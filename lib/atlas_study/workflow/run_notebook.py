@@ -104,40 +104,29 @@ def execute(
     """
     source, output = Path(source), Path(output)
     parameters = check_parameters(source, parameters)
-    if output.exists():
-        made = False
-        with suppress(ValueError, LookupError, TypeError):  # no notebook
-            made = "babelatlas" in json.loads(output.read_bytes())["metadata"]
-        if not made or output.samefile(source):
-            raise InputError(
-                f"{output} is the notebook itself or a file that no run made: give"
-                " another output."
-            )
+    _check_replaceable(output, source)
     for name, value in environment(Path.cwd()).items():
         os.environ.setdefault(name, value)
     import papermill  # after the settings: it reads them when imported
-    from nbclient.exceptions import DeadKernelError
 
     for folder in (output.parent, Path(os.environ["IPYTHONDIR"])):
         folder.mkdir(parents=True, exist_ok=True)
-    for left in output.parent.glob(f".{output.stem}.*.ipynb"):
-        if not Path(
-            "/proc", left.name.split(".")[-3]
-        ).exists():  # of a run that was killed
-            left.unlink(missing_ok=True)
+    _remove_parts(output)
     part = output.with_name(f".{output.stem}.{os.getpid()}.part.ipynb")
-    failed, started = output.with_name(f"{output.stem}.failed.ipynb"), time.monotonic()
-    logging.getLogger("papermill").setLevel(
-        logging.ERROR
-    )  # it knows of one cell of parameters only
+    failed = output.with_name(f"{output.stem}.failed.ipynb")
+    # It knows of one cell of parameters only.
+    logging.getLogger("papermill").setLevel(logging.ERROR)
+    started = time.monotonic()
     try:
-        options = {
-            "kernel_name": "python3",
-            "progress_bar": False,
-            "extra_arguments": ["--log-level=CRITICAL"],
-        }
         page = papermill.execute_notebook(
-            source, part, parameters, stdout_file=log, stderr_file=log, **options
+            source,
+            part,
+            parameters,
+            stdout_file=log,
+            stderr_file=log,
+            kernel_name="python3",
+            progress_bar=False,
+            extra_arguments=["--log-level=CRITICAL"],
         )
         seconds = time.monotonic() - started
         made = {
@@ -151,32 +140,73 @@ def execute(
         return seconds
     except papermill.PapermillExecutionError as error:
         part.replace(failed)
-        if error.ename == "KeyboardInterrupt":
-            raise KeyboardInterrupt from error
-        missing = re.fullmatch(r"No module named '([\w.]+)'", error.evalue)
-        if how_to_install := extras.how_to_install(missing[1]) if missing else "":
-            raise InputError(how_to_install) from error
-        reason = " ".join(error.evalue.split()).rstrip(".")
-        if error.ename == "InputError" or remedy(reason):
-            raise InputError(
-                f"{reason}: {remedy(reason)}" if remedy(reason) else error.evalue
-            ) from error
-        cell = "\n".join(f"    {line}" for line in error.source.strip().splitlines())
-        raise RuntimeError(
-            f"The notebook {source.stem} stopped in this cell:\n{cell}\n{error.ename}:"
-            f" {error.evalue}\nThe copy as far as it got, with the whole traceback:"
-            f" {failed}"
-        ) from error
-    # DeadKernelError is one, and so is what jupyter_client raises while a kernel starts
+        raise _told(error, source, failed) from error
     except RuntimeError as error:
-        if not isinstance(error, DeadKernelError) and "Kernel died" not in str(error):
-            raise
-        raise RuntimeError(
-            f"The process of the notebook {source.stem} ended: it was interrupted, or"
-            " memory ran out; call again."
-        ) from error
+        raise _told_of_kernel(error, source) from error
     finally:
         part.unlink(missing_ok=True)
+
+
+def _check_replaceable(output: Path, source: Path) -> None:
+    """Raise InputError for a file that is the notebook itself, or that no run made."""
+    if not output.exists():
+        return
+    made = False
+    with suppress(ValueError, LookupError, TypeError):  # no notebook
+        made = "babelatlas" in json.loads(output.read_bytes())["metadata"]
+    if not made or output.samefile(source):
+        raise InputError(
+            f"{output} is the notebook itself or a file that no run made: give another"
+            " output."
+        )
+
+
+def _remove_parts(output: Path) -> None:
+    """Remove what processes that were killed left beside an output."""
+    for left in output.parent.glob(f".{output.stem}.*.ipynb"):
+        process = left.name.split(".")[-3]
+        if not Path("/proc", process).exists():
+            left.unlink(missing_ok=True)
+
+
+def _told(error, source: Path, failed: Path) -> BaseException:
+    """Return what is raised for the error of a cell: one sentence where it is the
+    user's, the cell and the error where it is not.
+
+    `error`: papermill's; `failed`: the copy of the notebook as far as it got.
+    """
+    if error.ename == "KeyboardInterrupt":
+        return KeyboardInterrupt()
+    missing = re.fullmatch(r"No module named '([\w.]+)'", error.evalue)
+    if how_to_install := extras.how_to_install(missing[1]) if missing else "":
+        return InputError(how_to_install)
+    reason = " ".join(error.evalue.split()).rstrip(".")
+    if remedy(reason):
+        return InputError(f"{reason}: {remedy(reason)}")
+    if error.ename == "InputError":
+        return InputError(error.evalue)
+    cell = "\n".join(f"    {line}" for line in error.source.strip().splitlines())
+    return RuntimeError(
+        f"The notebook {source.stem} stopped in this cell:\n{cell}\n{error.ename}:"
+        f" {error.evalue}\nThe copy as far as it got, with the whole traceback:"
+        f" {failed}"
+    )
+
+
+def _told_of_kernel(error: RuntimeError, source: Path) -> RuntimeError:
+    """Return a sentence for the end of a notebook's process, else the error itself.
+
+    DeadKernelError is a RuntimeError, and so is what jupyter_client raises while a
+    kernel starts.
+    """
+    from nbclient.exceptions import DeadKernelError
+
+    if not isinstance(error, DeadKernelError) and "Kernel died" not in str(error):
+        return error
+    return RuntimeError(
+        f"The process of the notebook {source.stem} ended: it was interrupted, or memory"
+        " ran out; call again."
+    )
 
 
 def fail(sentence: str, log: TextIO | None = None) -> int:
