@@ -1,17 +1,21 @@
-"""Do two models err on the same items: the intersection over union (IoU) of their
-errors, what chance gives, ensembles.
+"""Chapter 35: do two models err on the same items? The intersection over union (IoU) of
+their errors, what chance gives, ensembles.
 
 Errors are arrays with the axes item and sense.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from babelatlas.analysis import real_run
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import disambiguation
+from babelatlas.report import formatting
 from babelatlas.stats import bootstrap, tests
 
 # Of a table of costs that are combined at once: what is computed on the way takes
@@ -61,7 +65,8 @@ def mean_overlap(
 
     >>> one = [[1, 0], [0, 1], [0, 0]]
     >>> pairs = pd.DataFrame({"first": [0], "second": [1], "kind": ["same"]})
-    >>> mean_overlap(np.array([one, one]), pairs)[["value", "expected"]].round(2).to_numpy().tolist()
+    >>> found = mean_overlap(np.array([one, one]), pairs)[["value", "expected"]]
+    >>> found.round(2).to_numpy().tolist()
     [[1.0, 0.2]]
     """
     known = np.isfinite(errors).all(axis=2)
@@ -254,3 +259,294 @@ def _standardised(part: pd.DataFrame) -> pd.DataFrame:
             else 0.0
         )
     )
+
+
+class Photographs(NamedTuple):
+    """How errors of real models on photographs overlap."""
+
+    overlap: pd.DataFrame  # `mean_overlap`, by kind of pair
+    n_languages: int
+
+
+def on_photographs(
+    results: str,
+    models: Sequence[str],
+    most_languages: int,
+    n_resamples: int,
+    seed: int,
+) -> Photographs:
+    """Return how errors on photographs overlap: of two models in one language, of one
+    model in two languages, of those with most labels (English left out).
+
+    An error is a class of which not every photograph is classified correctly.
+    """
+    rows = real_run.read("zeroshot", results)
+    rows = rows[(rows["dataset"] == "imagenet-photos") & rows["model"].isin(models)]
+    sizes = rows[rows["lang"] != "en"].groupby("lang")["wnid"].nunique()
+    langs = list(sizes.nlargest(most_languages).index)
+    wnids = np.unique(rows["wnid"])
+    cells, grids = [], []
+    chosen = rows[rows["lang"].isin(langs)]
+    for (model, lang), part in chosen.groupby(["model", "lang"], sort=False):
+        grid = np.full((len(wnids), 1), np.nan)
+        wrong = part["n_correct"] < part["n_images"]
+        grid[np.searchsorted(wnids, part["wnid"]), 0] = wrong
+        cells.append([model, lang, len(grids)])
+        grids.append(grid)
+    cells = pd.DataFrame(cells, columns=["model", "lang", "place"])
+    pairs = _pairs_of_photographs(cells)
+    overlap = mean_overlap(np.stack(grids), pairs, n_resamples, seed=seed)
+    return Photographs(overlap, len(langs))
+
+
+def _pairs_of_photographs(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the pairs of cells with one model or one language in common."""
+    pairs = cells.merge(cells, how="cross", suffixes=("", "_2"))
+    pairs = pairs[pairs["place"] < pairs["place_2"]]
+    one_model = pairs["model"] == pairs["model_2"]
+    one_language = pairs["lang"] == pairs["lang_2"]
+    models = pairs["model"] + " and " + pairs["model_2"]
+    kinds = models.mask(one_model, pairs["model"] + ": two languages")
+    pairs = pairs.assign(kind=kinds)[one_model ^ one_language]
+    pairs = pairs.rename(columns={"place": "first", "place_2": "second"})
+    return pairs.sort_values("kind", kind="stable")
+
+
+def beside_chance(overlap: pd.DataFrame) -> pd.DataFrame:
+    """Return rows of overlap as observed and, below them, if errors were independent."""
+    chance = overlap.assign(
+        value=overlap["expected"],
+        ci_low=np.nan,
+        ci_high=np.nan,
+        what="if errors were independent",
+    )
+    return pd.concat([overlap.assign(what="observed"), chance], ignore_index=True)
+
+
+def n_above_chance(overlap: pd.DataFrame) -> int:
+    """Return how many kinds share significantly more errors than chance."""
+    return int(((overlap["p_holm"] < 0.05) & (overlap["excess"] > 0)).sum())
+
+
+def read_costs(paths: Sequence[str]) -> pd.DataFrame:
+    """Return the costs of the original images, of the first training of each model; one
+    table after the other, so that no more is kept.
+    """
+    parts = []
+    for path in paths:
+        costs = tables.categories(tables.read(path, "disambiguation"))
+        original = costs["image"].isin(disambiguation.ORIGINALS)
+        parts.append(costs[original & (costs["replicate"] == 0)].copy())
+    return tables.joined(parts)
+
+
+class Grids(NamedTuple):
+    """The errors of a run, cell by cell."""
+
+    cells: pd.DataFrame  # dataset, model, lang, place in the arrays, family
+    errors: dict[tuple[str, str], np.ndarray]  # data set, metric -> (cell, item, sense)
+    widest: dict[str, set[str]]  # data set -> languages with most models and items
+
+
+def error_grids(
+    costs: pd.DataFrame, family: Mapping[str, str], most_languages: int
+) -> Grids:
+    """Return the errors of each model in each language, NaN where an item is lacking.
+
+    `family`: model -> its kind, as "CLIP-like".
+    """
+    cells, grids, widest = [], {}, {}
+    for dataset, part in costs.groupby("dataset", sort=False):
+        names = np.unique(np.asarray(part["item"].unique(), object))
+        sizes = part.groupby("lang")[["model", "item"]].nunique()
+        sizes = sizes.sort_values(["model", "item"], ascending=False, kind="stable")
+        widest[dataset] = set(sizes.index[:most_languages])
+        for (model, _, _, lang), items, wrong in errors(part):
+            for metric, flags in wrong.items():
+                grid = np.full((len(names), 2), np.nan)
+                grid[np.searchsorted(names, items)] = flags
+                grids.setdefault((dataset, metric), []).append(grid)
+            place = len(grids[dataset, "TC"]) - 1
+            cells.append([dataset, model, lang, place, family[model]])
+    columns = ["dataset", "model", "lang", "place", "family"]
+    stacked = {key: np.stack(found) for key, found in grids.items()}
+    return Grids(pd.DataFrame(cells, columns=columns), stacked, widest)
+
+
+def pairs_of_models(found: Grids, order: Sequence[str]) -> pd.DataFrame:
+    """Return the pairs of models in one language; `kind`: which two."""
+    place = {name: at for at, name in enumerate(order)}
+    pairs = found.cells.merge(found.cells, on=["dataset", "lang"], suffixes=("", "_2"))
+    pairs = pairs[pairs["model"].map(place) < pairs["model_2"].map(place)]
+    pairs = pairs.assign(kind=pairs["model"] + " and " + pairs["model_2"])
+    return pairs.rename(columns={"place": "first", "place_2": "second"})
+
+
+def pairs_by_kind(found: Grids, pairs: pd.DataFrame) -> pd.DataFrame:
+    """Return the pairs of models, and those of one model in two languages; `kind`:
+    within a family of models, across two, or between languages.
+    """
+    ends = [
+        " and ".join(sorted(families))
+        for families in zip(pairs["family"], pairs["family_2"], strict=True)
+    ]
+    within = pairs["family"] == pairs["family_2"]
+    kinds = pd.Series(ends, pairs.index).mask(within, "within " + pairs["family"])
+    cells = pd.concat(
+        [
+            found.cells[
+                (found.cells["dataset"] == name) & found.cells["lang"].isin(langs)
+            ]
+            for name, langs in found.widest.items()
+        ]
+    )
+    across = cells.merge(cells, on=["dataset", "model", "family"], suffixes=("", "_2"))
+    across = across[across["lang"] < across["lang_2"]]
+    across = across.assign(kind=across["family"] + ": one model, two languages")
+    across = across.rename(columns={"place": "first", "place_2": "second"})
+    both = pd.concat([pairs.assign(kind=kinds), across])
+    return both.sort_values("kind", kind="stable")
+
+
+def overlaps(
+    found: Grids, pairs: pd.DataFrame, n_resamples: int, seed: int
+) -> pd.DataFrame:
+    """Return `mean_overlap` by data set, metric and kind of pair; no rows without
+    pairs.
+    """
+    parts = []
+    for (dataset, metric), wrong in found.errors.items():
+        part = pairs[pairs["dataset"] == dataset]
+        if len(part):
+            overlap = mean_overlap(wrong, part, n_resamples, seed=seed)
+            parts.append(overlap.assign(dataset=dataset, metric=metric))
+    empty = pd.DataFrame(columns=["kind", "value", "p_holm", "excess", "n"])
+    return pd.concat(parts, ignore_index=True) if parts else empty
+
+
+def with_models(overlap: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
+    """Return the overlap of pairs of models with both names, and in how many languages
+    they have items in common.
+    """
+    both = pairs.groupby(["dataset", "kind"], sort=False).agg(
+        model=("model", "first"), other=("model_2", "first"), langs=("lang", "nunique")
+    )
+    if not len(overlap):
+        return overlap
+    return overlap.merge(both.reset_index(), on=["dataset", "kind"], how="left")
+
+
+def overlap_table(overlap: pd.DataFrame, name: str, n_resamples: int) -> pd.DataFrame:
+    """Return overlaps as a reader sees them, the kinds of pairs under `name`."""
+    if not len(overlap):
+        return overlap
+    p_values = overlap[["p_holm", "p", "n"]].to_numpy(float)
+    least = 2 / (n_resamples + 1)
+    shown = {
+        name: overlap["kind"],
+        "errors": overlap["metric"],
+        "IoU (%)": formatting.intervals(overlap),
+        "IoU by chance (%)": 100 * overlap["expected"],
+        "p (Holm)": [
+            tests.p_value(p_holm, p, bootstrap.expanded_p(least, n))
+            for p_holm, p, n in p_values
+        ],
+        "data set": overlap["dataset"],
+    }
+    return pd.DataFrame(shown)
+
+
+def gains_of_ensembles(
+    costs: pd.DataFrame,
+    family: Mapping[str, str],
+    most_models: int,
+    n_resamples: int,
+    seed: int,
+) -> pd.DataFrame:
+    """Return what ensembles gain over their best member, by data set, metric and
+    ensemble: `value` with interval over items, p and p_holm, `together` (the ensemble's
+    score), `better`.
+
+    Tried are all models of a family, and pairs of the best models.
+    """
+    found = []
+    for _, part in costs.groupby("dataset", sort=False):
+        items = _outcomes_by_item(part)
+        for name, members in _tried(items, family, most_models).items():
+            values = by_item(part, items, members, name)
+            if len(values):
+                found += _gains(values, name, n_resamples, seed)
+    empty = pd.DataFrame(columns=["dataset", "metric", "value", "p"])
+    gains = pd.concat(found, ignore_index=True) if found else empty
+    by = gains.groupby(["dataset", "metric"])["p"]
+    gains["p_holm"] = by.transform(tests.holm)
+    gains["better"] = (gains["p_holm"] < 0.05) & (gains["value"] > 0)
+    return gains
+
+
+def _outcomes_by_item(costs: pd.DataFrame) -> pd.DataFrame:
+    """Return the outcomes of each model by item; one model at a time."""
+    parts = []
+    for _, rows in costs.groupby("model", sort=False):
+        items = disambiguation.outcomes(rows)
+        measured = items["metric"].isin(disambiguation.METRICS)
+        parts.append(tables.categories(items[measured]))
+    return tables.joined(parts)
+
+
+def _tried(
+    items: pd.DataFrame, family: Mapping[str, str], most_models: int
+) -> dict[str, list[str]]:
+    """Return the ensembles that are tried: name -> models."""
+    level = items[items["metric"].isin(["TC", "IC"])].groupby("model")["value"].mean()
+    order = level.sort_values(ascending=False, kind="stable").index
+    best = [name for name in family if name in set(order[:most_models])]
+    found = {}
+    for kind in dict.fromkeys(family.values()):
+        members = [name for name in family if family[name] == kind and name in level]
+        if len(members) > 2:
+            found[f"all {len(members)} {kind}"] = members
+    return found | {" + ".join(pair): list(pair) for pair in combinations(best, 2)}
+
+
+def _gains(
+    values: pd.DataFrame, name: str, n_resamples: int, seed: int
+) -> list[pd.DataFrame]:
+    parts = []
+    for (dataset, metric), unit in values.groupby(["dataset", "metric"], sort=False):
+        level = unit.groupby("model")["value"].mean()
+        pairs = [(name, level.drop(name).idxmax())]
+        gain = tests.paired_difference(
+            unit, "model", "item", pairs=pairs, n_resamples=n_resamples, seed=seed
+        )
+        parts.append(gain.assign(dataset=dataset, metric=metric, together=level[name]))
+    return parts
+
+
+def most_gaining(gains: pd.DataFrame, number: int = 30) -> pd.DataFrame:
+    """Return the ensembles of a data set that gain most in TC, in points, the most
+    first.
+    """
+    in_tc = gains[gains["metric"] == "TC"]
+    in_tc = in_tc.sort_values("value", ascending=False, kind="stable")
+    names = list(in_tc["first"].head(number))
+    rows = gains[gains["first"].isin(names)].drop(columns="better")
+    rows = rows.sort_values(
+        "first", key=lambda column: column.map(names.index), kind="stable"
+    )
+    columns = ["value", "ci_low", "ci_high"]
+    return rows.assign(**(100 * rows[columns]))
+
+
+def gains_table(gains: pd.DataFrame) -> pd.DataFrame:
+    """Return the gains of ensembles as a reader sees them."""
+    shown = {
+        "ensemble": gains["first"],
+        "measure": gains["metric"],
+        "ensemble (%)": 100 * gains["together"],
+        "best member": gains["second"],
+        "difference (points)": 100 * gains["value"],
+        "p (Holm)": list(map(tests.p_value, gains["p_holm"], gains["p"])),
+        "data set": gains["dataset"],
+    }
+    return pd.DataFrame(shown)
