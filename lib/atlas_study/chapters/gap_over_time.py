@@ -77,22 +77,26 @@ def measure_gap(scores: pd.DataFrame, reference: str) -> Gap:
         index="date", columns="lang", values="value", aggfunc="max"
     )
     best = best.cummax().ffill()
-    best = best.loc[:, best.iloc[0].notna()]
-    best = best[(best != best.shift()).any(axis=1)]
+    from_the_start = best.iloc[0].notna()
+    best = best.loc[:, from_the_start]
+    is_new = (best != best.shift()).any(axis=1)
+    best = best[is_new]
     others = best.drop(columns="en")
 
     if reference == ENGLISH_AMONG_CLASSES:
-        english = english_over_time(
+        level = english_over_time(
             dated[dated["lang"] == "en"],
             all_results.classes_tested()[others.columns],
             others.index,
             usability.english_gains(),
         )
-        gap = english - others
+        gap = level - others
+    elif reference == BEST_LANGUAGE:
+        gap = others.rsub(best.max(axis=1), axis=0)
     else:
-        level = best.max(axis=1) if reference == BEST_LANGUAGE else best["en"]
-        gap = others.rsub(level, axis=0)
-    return Gap(best, gap, dated["model"].nunique())
+        gap = others.rsub(best["en"], axis=0)
+    n_models = dated["model"].nunique()
+    return Gap(best, gap, n_models)
 
 
 def english_over_time(
@@ -114,14 +118,15 @@ def english_over_time(
     1  0.4  0.7
     2  0.5  0.7
     """
-    gain = table["model"].map(gains).fillna(gains.mean()).to_numpy()
+    gain = table["model"].map(gains).fillna(gains.mean())
     added = np.outer(gain, usability.part_of_gain(classes))
     by_model = pd.DataFrame(
         table["value"].to_numpy()[:, None] + added,
         index=table["date"].to_numpy(),
         columns=classes.index,
     )
-    return by_model.groupby(level=0).max().cummax().reindex(dates, method="ffill")
+    by_date = by_model.groupby(level=0).max().cummax()
+    return by_date.reindex(dates, method="ffill")
 
 
 def change(gap: pd.DataFrame, n_resamples: int, seed: int) -> dict:
@@ -158,9 +163,10 @@ def changes(
     Columns for a table: "first", "now" and "change (points)" (percentage points) and
     "p" (Holm-adjusted). `gaps`: name -> date x language.
     """
-    rows = [
-        {"series": name} | change(gap, n_resamples, seed) for name, gap in gaps.items()
-    ]
+    rows = []
+    for name, gap in gaps.items():
+        row = {"series": name}
+        rows.append(row | change(gap, n_resamples, seed))
     return _for_table(pd.DataFrame(rows))
 
 
@@ -180,7 +186,8 @@ def changes_by_group(
     for name, gap in gaps.items():
         for group, members in _groups(gap.columns).items():
             part = gap[members]
-            row = {"series": name, "group": group} | change(part, n_resamples, seed)
+            row = {"series": name, "group": group}
+            row |= change(part, n_resamples, seed)
             if row["n_families"] >= least_families:
                 families = list(languages.families(members).values())
                 now = bootstrap.mean_interval(
@@ -223,7 +230,8 @@ def changes_without_one_family(
     for name, (scores, reference) in comparisons.items():
         dated = scores.dropna(subset="date")
         for family in sorted(dated["family"].unique()):
-            best, gap, _ = measure_gap(dated[dated["family"] != family], reference)
+            others = dated[dated["family"] != family]
+            best, gap, _ = measure_gap(others, reference)
             row = {"series": name, "without": family, "dates": len(best)}
             rows.append(row | change(gap, n_resamples, seed))
     return _for_table(pd.DataFrame(rows))
@@ -235,7 +243,7 @@ def _for_table(table: pd.DataFrame) -> pd.DataFrame:
     table["first"] = 100 * table["before"]
     table["now"] = 100 * table["after"]
     table["change (points)"] = intervals(table, to=" to ")
-    table["p"] = list(map(tests.p_value, table["p_holm"], table["p_family"]))
+    table["p"] = [tests.p_value(row.p_holm, row.p_family) for row in table.itertuples()]
     return table
 
 
@@ -250,7 +258,8 @@ def means_over_time(
     rows = []
     for name, (best, gap, _) in gaps.items():
         families = list(languages.families(gap.columns).values())
-        for measure, table in (("others", best[gap.columns]), ("gap", gap)):
+        tables = {"others": best[gap.columns], "gap": gap}
+        for measure, table in tables.items():
             for date, values in table.iterrows():
                 row = bootstrap.mean_interval(values, families, n_resamples, seed=seed)
                 rows.append(row.assign(date=date, measure=measure, series=name))
@@ -269,7 +278,8 @@ def year_by_year(gaps: Mapping[str, Gap], means: pd.DataFrame) -> pd.DataFrame:
         texts = means[means["series"] == name].pivot(
             index="date", columns="measure", values="text"
         )
-        for year in range(best.index[0].year, best.index[-1].year + 1):
+        first, last = best.index[0], best.index[-1]
+        for year in range(first.year, last.year + 1):
             end = pd.Timestamp(year, 12, 31)
             row = {
                 "series": name,
@@ -290,23 +300,28 @@ def best_lines(
 
     Columns: series, line, date, value, ci_low, ci_high; rows by series and line.
     """
-    parts = []
-    mean = means[means["measure"] == "others"].assign(line="mean of the others")
+    mean = means[means["measure"] == "others"]
+    lines = []
     for name, (best, _, _) in gaps.items():
-        lines = [
-            pd.DataFrame(
-                {
-                    "date": best.index,
-                    "value": best[lang].to_numpy(),
-                    "line": languages.name(lang),
-                }
-            )
-            for lang in ["en", *(lang for lang in named if lang in best)]
-        ]
-        lines.insert(1, mean[mean["series"] == name])
-        parts.append(pd.concat(lines).assign(series=name))
+        of_series = mean[mean["series"] == name]
+        lines.append(_line(best["en"], "en", name))
+        lines.append(of_series.assign(line="mean of the others"))
+        for lang in named:
+            if lang in best:
+                lines.append(_line(best[lang], lang, name))
     columns = ["series", "line", "date", "value", "ci_low", "ci_high"]
-    return pd.concat(parts, ignore_index=True)[columns]
+    return pd.concat(lines, ignore_index=True)[columns]
+
+
+def _line(values: pd.Series, lang: str, series: str) -> pd.DataFrame:
+    """Return the best results of a language by date as a line, without intervals."""
+    line = values.rename("value").rename_axis("date").reset_index()
+    return line.assign(
+        series=series,
+        line=languages.name(lang),
+        ci_low=np.nan,
+        ci_high=np.nan,
+    )
 
 
 def steps_over_time(

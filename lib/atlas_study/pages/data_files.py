@@ -3,7 +3,6 @@ each model, an index of each kind, and sheets of labels.
 """
 
 import json
-from collections.abc import Mapping
 
 import pandas as pd
 
@@ -28,20 +27,24 @@ def support_by_model() -> pd.DataFrame:
     gain of the others is taken.
     """
     table = verdicts.open_results()
-    enough = (table["classes"] == 0) | (table["classes"] >= verdicts.FEW)
-    main = table["id"].isin([verdicts.CAPTIONS, verdicts.LABELS])
-    table = table[main & enough & (table["lang"] != "en")]
+    classes = table["classes"]
+    enough = (classes == 0) | (classes >= verdicts.FEW)
+    on_main_boards = table["id"].isin([verdicts.CAPTIONS, verdicts.LABELS])
+    table = table[on_main_boards & enough & (table["lang"] != "en")]
 
     gains = usability.english_gains()
     gain = table["model"].map(gains).fillna(gains.mean())
     gain = gain * usability.part_of_gain(table["classes"])
-    english = table["english"] + gain.where(table["id"] == verdicts.LABELS, 0)
+    on_labels = table["id"] == verdicts.LABELS
+    english = table["english"] + gain.where(on_labels, 0)
     excess = table["value"] - table["baseline"]
     half = excess >= verdicts.HALF * (english - table["baseline"])
 
     above = table["above"] == 1
     table = table.assign(
-        benchmark=table["id"], above_baseline=above, above_half_of_english=above & half
+        benchmark=table["id"],
+        above_baseline=above,
+        above_half_of_english=above & half,
     )
     counts = table.groupby(["benchmark", "model"], as_index=False, sort=False).agg(
         languages=("lang", "size"),
@@ -60,26 +63,31 @@ def files(table: pd.DataFrame, codes: list[str]) -> dict[str, str]:
     A language's have its results, what is known of it and its verdict, a model's its
     results, facts about it and how many languages it supports.
     """
-    about_languages = _about_languages(codes)
-    about_models = _about_models(table)
-    texts = {
-        "data/languages/index.csv": _csv(about_languages, index=True),
-        "data/models/index.csv": _csv(about_models, index=True),
-    }
-    facts = about_languages.round(DIGITS)
-    for lang, results in table[table["lang"].isin(codes)].groupby("lang"):
-        path = f"data/languages/{lang}"
-        texts[f"{path}.csv"] = _csv(_downloaded(results, "model"))
-        head = {"lang": lang} | facts.loc[lang].dropna().to_dict()
-        texts[f"{path}.json"] = _json(head, results, "model")
+    return _language_files(table, codes) | _model_files(table)
 
-    facts = about_models.round(DIGITS)
+
+def _language_files(table: pd.DataFrame, codes: list[str]) -> dict[str, str]:
+    about = _about_languages(codes)
+    texts = {"data/languages/index.csv": _csv(about, index=True)}
+    facts = about.round(DIGITS)
+    rows = table[table["lang"].isin(codes)]
+    for lang, results in rows.groupby("lang"):
+        path = f"data/languages/{lang}"
+        known = facts.loc[lang].dropna().to_dict()
+        texts[f"{path}.csv"] = _csv(_downloaded(results, "model"))
+        texts[f"{path}.json"] = _json({"lang": lang} | known, results, "model")
+    return texts
+
+
+def _model_files(table: pd.DataFrame) -> dict[str, str]:
+    about = _about_models(table)
+    texts = {"data/models/index.csv": _csv(about, index=True)}
+    facts = about.round(DIGITS)
     for model, results in table.groupby("model"):
         path = f"data/models/{model.replace(' ', '-')}"
+        known = facts.loc[model].dropna().to_dict()
         texts[f"{path}.csv"] = _csv(_downloaded(results, "lang"))
-        head = {"model": model} | facts.loc[model].dropna().to_dict()
-        sources = sorted({*results["address"]} - {""})
-        texts[f"{path}.json"] = _json(head, results, "lang", {"sources": sources})
+        texts[f"{path}.json"] = _json({"model": model} | known, results, "lang")
     return texts
 
 
@@ -87,9 +95,10 @@ def _about_languages(codes: list[str]) -> pd.DataFrame:
     """Return what is known of languages and their verdicts: index lang."""
     names = languages.table().set_index("code").loc[codes]
     names = names[["name", "iso639_3", "family", "script_name"]]
-    judgements = verdicts.verdicts().drop(columns=["title", "measure", "name"])
-    judgements = judgements.rename(columns={"id": "benchmark"})
-    return names.join(languages.facts()).join(judgements).rename_axis("lang")
+    judgements = verdicts.verdicts().rename(columns={"id": "benchmark"})
+    judgements = judgements.drop(columns=["title", "measure", "name"])
+    about = names.join(languages.facts()).join(judgements)
+    return about.rename_axis("lang")
 
 
 def _about_models(table: pd.DataFrame) -> pd.DataFrame:
@@ -108,13 +117,13 @@ def label_sheets_of(codes: list[str]) -> dict[str, str]:
     """
     shipped = labels.shipped()
     known_synsets = coverage.synsets()
-    sizes = shipped.groupby("lang").size().clip(upper=SHEET_ROWS).drop("en")
-    return {
-        code: label_sheets.as_csv(
-            label_sheets.sheet(shipped, code, known_synsets, sizes[code])
-        )
-        for code in sizes.index.intersection(codes)
-    }
+    n_labels = shipped.groupby("lang").size().drop("en")
+    sheets = {}
+    for code in n_labels.index.intersection(codes):
+        n_rows = min(n_labels[code], SHEET_ROWS)
+        sheet = label_sheets.sheet(shipped, code, known_synsets, n_rows)
+        sheets[code] = label_sheets.as_csv(sheet)
+    return sheets
 
 
 def _downloaded(results: pd.DataFrame, other: str) -> pd.DataFrame:
@@ -129,23 +138,28 @@ def _csv(table: pd.DataFrame, index: bool = False) -> str:
     return table.to_csv(index=index, float_format=f"%.{DIGITS}g")
 
 
-def _json(
-    head: Mapping, results: pd.DataFrame, other: str, tail: Mapping | None = None
-) -> str:
-    """Return a file of one language or model as JSON: `head`, the benchmarks of its
-    results, `tail`, and the results as columns.
+def _json(facts: dict, results: pd.DataFrame, other: str) -> str:
+    """Return a file of one language or model as JSON: facts about it, the benchmarks of
+    its results, of a model their sources, and the results as columns.
+
+    `other`: what varies within the file, "model" or "lang".
     """
     boards = results.drop_duplicates("id").set_index("id")
     boards = boards[["title", "task", "measure", "origin"]]
+    content = {**facts, "benchmarks": boards.to_dict("index")}
+    if other == "lang":
+        content["sources"] = sorted({*results["address"]} - {""})
     rows = _downloaded(results, other).round(DIGITS)
-    columns = {
-        name: rows[name].astype(object).where(rows[name].notna(), None).tolist()
-        for name in rows
-    }
-    content = {
-        **head,
-        "benchmarks": boards.to_dict("index"),
-        **(tail or {}),
-        "results": columns,
-    }
-    return json.dumps(content, ensure_ascii=False, default=float, separators=(",", ":"))
+    content["results"] = {name: _with_none(rows[name]) for name in rows}
+    return json.dumps(
+        content,
+        ensure_ascii=False,
+        default=float,
+        separators=(",", ":"),
+    )
+
+
+def _with_none(column: pd.Series) -> list:
+    """Return values with None in place of NaN, which JSON does not have."""
+    values = column.astype(object)
+    return values.where(column.notna(), None).tolist()

@@ -43,16 +43,18 @@ def open_results() -> pd.DataFrame:
     """
     table = results.all_results()
     facts = results.facts(list(table["model"].unique()))
-    table = table.merge(facts.rename(columns={"title": "name"}), on="model")
-    table = table[(table["weights"] != "closed") & (table["origin"] != "published")]
+    facts = facts.rename(columns={"title": "name"})
+    table = table.merge(facts, on="model")
+    is_open = table["weights"] != "closed"
+    table = table[is_open & (table["origin"] != "published")]
 
-    english = table[table["lang"] == "en"].set_index(["id", "model"])["value"]
+    english = table[table["lang"] == "en"]
+    english = english.set_index(["id", "model"])["value"]
     keys = pd.MultiIndex.from_frame(table[["id", "model"]])
-    classes = table["lang"].map(results.classes_tested()).fillna(0).astype(int)
     on_labels = table["id"].str.startswith("babel-imagenet")
-    return table.assign(
-        english=english.reindex(keys).to_numpy(), classes=classes.where(on_labels, 0)
-    )
+    classes = table["lang"].map(results.classes_tested())
+    classes = classes.fillna(0).where(on_labels, 0).astype(int)
+    return table.assign(english=english.reindex(keys).to_numpy(), classes=classes)
 
 
 @cache
@@ -60,7 +62,8 @@ def best_in_english() -> pd.Series:
     """Return the best open model's result in English on each board that has one: index
     id.
     """
-    return open_results().query("lang == 'en'").groupby("id")["value"].max()
+    english = open_results().query("lang == 'en'")
+    return english.groupby("id")["value"].max()
 
 
 @cache
@@ -134,12 +137,19 @@ def _main_board(boards: Sequence[str], least_classes: int) -> pd.DataFrame:
     A board with too few classes comes after all others, and this study's own run last.
     """
     table = open_results()
-    table = table[table["id"].isin(boards) | (table["origin"] == "own")]
-    too_few = table["id"].isin(ENGLISH) & (table["classes"] < least_classes)
+    listed = table["id"].isin(boards)
+    table = table[listed | (table["origin"] == "own")]
+
     places = {name: place for place, name in enumerate(boards)}
-    place = table["id"].map(places).mask(too_few, len(boards)).fillna(len(boards) + 1)
-    table = table[place == place.groupby(table["lang"]).transform("min")]
-    return table[table["id"] == table.groupby("lang")["id"].transform("first")]
+    place = table["id"].map(places).fillna(len(boards) + 1)
+    on_labels = table["id"].isin(ENGLISH)
+    too_few = on_labels & (table["classes"] < least_classes)
+    place = place.mask(too_few, len(boards))
+    first = place.groupby(table["lang"]).transform("min")
+    table = table[place == first]
+    # This study's own run has several boards: the first one counts.
+    board = table.groupby("lang")["id"].transform("first")
+    return table[table["id"] == board]
 
 
 def _references(best: pd.DataFrame, best_language: bool) -> pd.DataFrame:
@@ -161,7 +171,8 @@ def _references(best: pd.DataFrame, best_language: bool) -> pd.DataFrame:
 
     for board in ENGLISH.keys() & set(best["id"]):
         there = best["id"] == board
-        english = table[(table["id"] == ENGLISH[board]) & (table["lang"] == "en")]
+        english = table[table["id"] == ENGLISH[board]]
+        english = english[english["lang"] == "en"]
         references.loc[there, REFERENCE] = _english_among(
             best.loc[there, "classes"], english.set_index("model")["value"]
         )
