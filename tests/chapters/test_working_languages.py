@@ -133,3 +133,8 @@ def test_the_best_two_models_of_each_group_are_compared(accuracy):
     assert np.isfinite(pairs["p_family_holm"]).all()
     table = tables.check(pairs[working_languages.SCORES].astype({"n": int}), "scores")
     assert len(table) == len(languages.GROUPS)
+
+
+def test_a_paper_without_accuracy_by_language_is_an_error(accuracy):
+    with pytest.raises(InputError, match="no accuracy by language"):
+        working_languages.leading_models(accuracy[:0], 100, 0)

@@ -20,6 +20,7 @@ from babelatlas.analysis import (
     verdicts,
 )
 from babelatlas.base import languages, released, tables
+from babelatlas.base.errors import InputError
 from babelatlas.report import figures
 from babelatlas.report.formatting import intervals
 from babelatlas.stats import bootstrap, tests
@@ -251,8 +252,14 @@ def leading_models(accuracy: pd.DataFrame, n_resamples: int, seed: int) -> pd.Da
     `accuracy`: model, lang, group and value. Columns: those of SCORES (value: the share
     of languages; ci_low and ci_high over languages), share (in percent with its interval
     over families, as text), count, one for each of `languages.GROUPS`, n_clusters
-    (families).
+    (families). Raises InputError where there
+    is no accuracy.
     """
+    if accuracy.empty:
+        raise InputError(
+            "The paper has no accuracy by language: expected results as those of"
+            " geigle2024, got none; set the parameter source to such a paper."
+        )
     codes = accuracy["lang"].drop_duplicates()
     families = codes.map(languages.families(codes))
     highest = accuracy.groupby("lang")["value"].transform("max")
