@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from babelatlas.analysis import all_results as results
-from babelatlas.analysis import image_clusters, support
+from babelatlas.analysis import image_clusters, verdicts
 from babelatlas.base import released
 from babelatlas.stats import bootstrap
 
@@ -88,7 +88,7 @@ def test_all_pages_use_the_measured_correlation_for_what_is_above_guessing():
     assert navajo["ci_low"].to_numpy() == pytest.approx(low)
     assert navajo["ci_high"].to_numpy() == pytest.approx(high)
     assert (low < navajo["baseline"]).all()
-    assert support.verdict("nv").startswith("Not usable")
+    assert verdicts.verdicts().loc["nv", "verdict"] == "not usable"
 
 
 def test_other_data_sets_keep_the_interval_that_is_released():

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from babelatlas.analysis import support, usability
+from babelatlas.analysis import usability
 from babelatlas.base import published
 
 fraction = st.floats(0.05, 0.95)
@@ -108,41 +108,3 @@ def test_english_among_fewer_classes_lies_on_the_line_between_the_published_accu
         [1000, 316.2278, 100], rows[["2"]].set_axis(["msiglip-b16"]), gains
     )
     assert among == pytest.approx([rows["2"], (rows["2"] + rows["3"]) / 2, rows["3"]])
-
-
-def test_a_language_is_compared_with_english_among_as_many_classes():
-    found = support.verdicts()
-    labels = found[
-        (found["id"] == support.LABELS) & (found["verdict"] != "not decided")
-    ]
-    assert labels["classes"].min() >= support.FEW
-    assert labels.sort_values("classes")["reference"].is_monotonic_decreasing
-    assert labels["reference"].nunique() == labels["classes"].nunique()
-
-
-def test_languages_with_nearly_the_same_share_have_the_same_state():
-    found = support.verdicts()
-    assert found.loc[["io", "ta"], "share"].diff().abs().iloc[1] < 0.01  # Ido and Tamil
-    assert found.loc["io", "verdict"] == found.loc["ta", "verdict"]
-    assert (
-        found.loc["mi", "verdict"] == "borderline"
-    )  # Māori: its interval holds a half
-
-
-def test_generative_models_decide_where_captions_and_labels_do_not():
-    found = support.verdicts()
-    assert found.loc["yo", ["id", "verdict"]].tolist() == ["worldcuisines", "usable"]
-    assert found.loc["yo", "share"] == pytest.approx(
-        (found.loc["yo", "value"] - 0.2) / (0.7665 - 0.2)
-    )
-    assert support.judged(boards=support.MAIN[:2]).loc["yo", "verdict"] == "not decided"
-    assert support.questions("yo") == ""
-    assert support.questions("nan").startswith("Generative models: ")
-
-
-def test_a_stricter_line_never_makes_a_language_usable():
-    usable = [
-        set(table.index[table["verdict"] == "usable"])
-        for table in map(support.judged, (0.45, 0.5, 0.6))
-    ]
-    assert usable[0] > usable[1] > usable[2]

@@ -8,8 +8,8 @@ from html.parser import HTMLParser
 import pandas as pd
 import pytest
 
-from atlas_study.pages import language_pages, page_form
-from babelatlas.analysis import all_results as results
+from atlas_study.pages import explorer, language_pages, page_form
+from atlas_study.pages.run_tables import Run
 from babelatlas.report import formatting, reading
 from babelatlas.report.figures import look
 
@@ -160,12 +160,13 @@ def test_the_page_of_a_language_holds_models_labels_and_sources_as_text(name):
     scores = pd.DataFrame(
         [row | {"value": 0.5, "ci_low": 0.4, "ci_high": 0.6, "n": 9, "items": 3}]
     )
-    text = language_pages.language_page(
-        "de", scores, {name: pd.DataFrame(columns)}, linked=[name]
-    )
+    run = Run(scores, {name: pd.DataFrame(columns)}, model_pages={name: f"{name}.html"})
+    text = language_pages.language_page("de", run)
     check_html(rendered(text[text.index("## Labels") :]))
 
 
 def test_the_data_of_the_explorer_cannot_end_its_script():
-    made = results.script({"boards": [{"title": "</script><script>alert(1)</script>"}]})
+    made = explorer.script(
+        {"boards": [{"title": "</script><script>alert(1)</script>"}]}
+    )
     assert re.fullmatch(r'window\.ATLAS = "[A-Za-z0-9+/=]+";\n', made)

@@ -5,21 +5,22 @@ numbers are those of the tables.
 import html
 import re
 
-import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from atlas_study.pages import language_pages
+from atlas_study.pages import language_pages, photographs, verdict_sentences
+from atlas_study.pages.run_tables import Run
 from babelatlas.analysis import all_results as results
-from babelatlas.analysis import support
-from babelatlas.base import languages, published, released, tables
+from babelatlas.analysis import verdicts
+from babelatlas.base import languages, published, released
 from babelatlas.base.errors import InputError
 from babelatlas.lexicon import labels
 from babelatlas.report import formatting
 from conftest import ROOT
+from score_rows import score_rows
 
 NASTY = [
     "a|b",
@@ -33,7 +34,7 @@ NASTY = [
     "# no",
     "~~x~~",
 ]
-NONE = pd.DataFrame({"lang": [], "dataset": []})
+NONE = Run(pd.DataFrame({"lang": [], "dataset": []}))
 
 
 def rendered(text):
@@ -51,65 +52,6 @@ def cells(text):
     return [
         [html.unescape(re.sub(r"<[^>]*>", "", cell)) for cell in row] for row in found
     ]
-
-
-def score_rows(**columns):
-    """Rows of a `languages` table for three models in German and Hebrew, and retrieval
-    in German.
-    """
-    rows = []
-    for place, model in enumerate(["openai-b32", "altclip-m9", "my-model"]):
-        for lang in ("de", "he"):
-            rows.append(
-                (
-                    "zeroshot",
-                    "toy",
-                    "accuracy@1",
-                    model,
-                    lang,
-                    "toy",
-                    "label",
-                    "",
-                    "",
-                    0.2 + place / 10,
-                    10,
-                )
-            )
-        rows.append(
-            (
-                "retrieval",
-                "people",
-                "t2i recall@1",
-                model,
-                "de",
-                "",
-                "",
-                "people",
-                "first",
-                0.5,
-                40,
-            )
-        )
-    keys = [
-        "task",
-        "dataset",
-        "metric",
-        "model",
-        "lang",
-        "labels",
-        "prompts",
-        "captions",
-        "choice",
-        "value",
-        "items",
-    ]
-    table = pd.DataFrame(rows, columns=keys).assign(
-        similarity="cosine", precision="float32", preprocessing="model"
-    )
-    table = table.assign(
-        ci_low=table["value"] - 0.1, ci_high=table["value"] + 0.1, n=400
-    )
-    return table.assign(**columns)
 
 
 def label_rows(words, lang):
@@ -147,56 +89,6 @@ def test_examples_are_spread_over_the_class_list_with_their_english_gloss():
     assert found["English"].tolist() == ["word0", "", "", ""]
 
 
-def test_boards_are_what_models_are_compared_by_in_the_order_of_the_data_sets():
-    image_asks = score_rows()[lambda table: table["task"] == "retrieval"].assign(
-        metric="i2t recall@1"
-    )
-    found = pd.concat([image_asks, score_rows(), score_rows(metric="accuracy@5")])
-    rows = results.boards(found.sort_values("dataset", ascending=False, kind="stable"))
-    assert list(rows["title"].unique()) == ["toy", "people, t2i", "people, i2t"]
-    assert not rows.duplicated(["title", "model", "lang"]).any()
-    with pytest.raises(InputError, match="no row with one of accuracy@1"):
-        results.boards(score_rows(metric="accuracy@5"))
-
-
-def test_guessing_is_right_in_one_of_the_classes_or_images():
-    rows = {
-        row.title: row
-        for row in results.boards(score_rows()).drop_duplicates("title").itertuples()
-    }
-    assert results.guessing(rows["toy"], {}) == 0.1
-    assert results.guessing(rows["people, t2i"], {"people": 50}) == 0.02
-    assert np.isnan(results.guessing(rows["people, t2i"], {}))
-    assert (
-        results.guessing(rows["people, t2i"]._replace(metric="i2t recall@1"), {})
-        == 1 / 40
-    )
-
-
-def test_a_gallery_is_the_images_that_captions_choose_from(tmp_path):
-    keys = dict.fromkeys(["model", "captions", "choice", *tables.PROTOCOL, "lang"], "")
-    table = pd.DataFrame(
-        {
-            "direction": ["t2i", "t2i", "i2t"],
-            "query": ["x#0", "x#1", "x"],
-            "n_candidates": [7, 7, 9],
-        }
-    )
-    table = table.assign(
-        **keys,
-        dataset="people",
-        rank=1,
-        tied=0,
-        n_tied_correct=1,
-        n_right=1,
-        ndcg20=np.nan,
-    )
-    assert results.gallery_sizes(
-        [tables.write(table, tmp_path / "r.parquet", "retrieval")]
-    ) == {"people": 7}
-    assert results.gallery_sizes([]) == {}
-
-
 def test_the_page_of_a_language_has_real_models_first_then_labels_and_the_runs_own_models():
     labels = {
         "toy": pd.concat(
@@ -204,9 +96,13 @@ def test_the_page_of_a_language_has_real_models_first_then_labels_and_the_runs_o
         )
     }
     scores = results.boards(score_rows())
-    text = language_pages.language_page(
-        "de", scores, labels, ["openai-b32"], False, {"people": 50}
+    run = Run(
+        scores,
+        labels,
+        model_pages={"openai-b32": "43_model_openai-b32.html"},
+        images={"people": 50},
     )
+    text = language_pages.language_page("de", run)
     assert text.startswith(
         "---\norphan: true\n---\n\n# German (Deutsch)\n\nIs a vision-and-language model"
         " usable in German"
@@ -256,7 +152,7 @@ def test_every_language_of_the_study_has_a_page_whatever_its_code():
         )
     )
     made = {
-        language_pages.file_name(code): language_pages.language_page(code, scores)
+        language_pages.file_name(code): language_pages.language_page(code, Run(scores))
         for code in codes
     }
     assert len(made) == len(codes)
@@ -286,9 +182,12 @@ def test_a_verdict_names_the_best_open_model_and_its_share_of_the_best_result_in
     )
     title = released.models()["title"][best["model"]["sw"]]
     does = f"finds the image for {100 * best['value']['sw']:.1f} % of the captions"
-    assert support.verdict("sw") == f"Usable: {title} {does}, {share}."
+    assert verdict_sentences.verdict("sw") == f"Usable: {title} {does}, {share}."
     text = language_pages.language_page("sw", NONE)
-    assert support.verdict("sw") in text[text.index("Takeaway") : text.index("```\n\n")]
+    assert (
+        verdict_sentences.verdict("sw")
+        in text[text.index("Takeaway") : text.index("```\n\n")]
+    )
     assert "is under CC-BY-NC-4.0; the best for commercial use is" in text
     levels = results.highest("xm3600")
     assert (
@@ -297,31 +196,13 @@ def test_a_verdict_names_the_best_open_model_and_its_share_of_the_best_result_in
     )
 
 
-def test_no_verdict_stands_on_few_classes_or_on_bridges_and_guessing_is_no_support():
-    found = support.verdicts()
-    assert (
-        found.loc[(found["classes"] > 0) & (found["classes"] < support.FEW), "verdict"]
-        == "not decided"
-    ).all()
-    assert found.loc[["nv", "quz", "gag", "sm"], "verdict"].tolist() == [
-        "not usable",
-        "hardly usable",
-        "not decided",
-        "not decided",
-    ]
-    usable = found[found["verdict"] == "usable"]
-    hardly = found[found["verdict"] == "hardly usable"]
-    assert usable["share_low"].min() >= support.HALF > hardly["share_high"].max()
-    assert (
-        "rank"
-        not in language_pages.language_page("sm", NONE).partition(
-            "## The best open models"
-        )[0]
-    )  # 14 classes
+def test_a_language_with_few_classes_has_no_rank():
+    text = language_pages.language_page("sm", NONE)  # 14 classes
+    assert "rank" not in text.partition("## The best open models")[0]
 
 
 def test_a_page_shows_the_labels_that_were_tested_and_what_was_said_instead():
-    wrong = support.confusions("sw").set_index("class")
+    wrong = photographs.confusions("sw").set_index("class")
     assert wrong.loc["peacock", ["label", "taken_for", "its_label"]].tolist() == [
         "tausi",
         "padlock",
@@ -354,9 +235,9 @@ def test_merged_results_are_on_the_page_with_their_origin_and_change_no_verdict(
     )
     none = pd.DataFrame(columns=["task", "origin"])
     found = results.merged_results(none, rows, {})
-    text = language_pages.language_page("sw", NONE, merged=found)
+    text = language_pages.language_page("sw", NONE._replace(merged=found))
     assert "Image retrieval: xm3600 recall@1 t2i (Ana, My Lab)" in text
-    assert support.verdict("sw") in text
+    assert verdict_sentences.verdict("sw") in text
     assert results.all_results(merged=found)["origin"].eq("merged").sum() == 1
 
 
@@ -375,41 +256,6 @@ def test_papers_results_are_on_the_page_and_their_keys_in_the_bibliography():
         "OpenCLIP XLM-R base ViT-B/32 (LAION-5B)",
         "31.7 %",
     ] in rows  # what COCO-SM's README prints
-
-
-def test_the_best_model_of_each_language_is_the_highest_of_its_board():
-    best = results.best_by_language(["de", "nv"])
-    counts = {"Babel-ImageNet, top-1 accuracy": 2, "Crossmodal-3600, recall@1": 1}
-    assert best["data set"].value_counts().to_dict() == counts
-    assert (
-        best.query("lang == 'de'").iloc[0]["value"] == results.highest("xm3600")["de"]
-    )
-
-
-def test_the_list_of_languages_has_the_best_released_results_and_the_family_by_name():
-    codes = list(results.by_language())
-    text = language_pages.index_page(codes)
-    others = pd.concat([results.released_results(), results.published_results()])[
-        "lang"
-    ].nunique()
-    assert f"in {others} of {len(codes)} languages from others" in text
-    assert "in 1 of 2 languages" in language_pages.index_page(["de", "aa"])
-    assert len(re.findall(r'"language-[\w-]+\.html"', text)) == len(codes)
-    _, *rows = cells(text)
-    levels = [
-        f"{100 * results.highest(dataset)['de']:.1f}" for dataset in results.LISTED
-    ]
-    row = next(row for row in rows if row[0] == "German")
-    share = f"{100 * support.verdicts().loc['de', 'share']:.1f}"
-    assert row[1:6] == ["usable", share, *levels, "–"]
-    assert row[7:] == ["Indo-European", "Deutsch", "Latin", "de"]
-    assert next(row for row in rows if row[0] == "Samoan")[2:6] == [
-        "–",
-        "–",
-        "–",
-        "86.3",
-    ]  # 14 classes: not compared
-    assert [row[-1] for row in rows] == sorted(codes, key=languages.name)
 
 
 def test_pages_of_languages_that_are_gone_are_removed_and_nothing_else(tmp_path):
@@ -451,11 +297,9 @@ def test_the_counts_on_how_to_read_are_those_of_the_tables():
         .groupby("variant")["value"]
         .max()
     )
-    sizes, verdicts = (
-        labels.shipped().groupby("lang").size(),
-        support.verdicts()["verdict"],
-    )
-    home = languages.table().set_index("code")["glottocode"].reindex(verdicts.index)
+    sizes = labels.shipped().groupby("lang").size()
+    states = verdicts.verdicts()["verdict"]
+    home = languages.table().set_index("code")["glottocode"].reindex(states.index)
     spoken = home.isin(languages.world()["glottocode"])
     counts = [
         len(languages.world()),
@@ -463,9 +307,9 @@ def test_the_counts_on_how_to_read_are_those_of_the_tables():
         table["lang"].nunique(),
     ]
     counts += [
-        (results.classes_tested() >= support.FEW).sum(),
+        (results.classes_tested() >= verdicts.FEW).sum(),
         paper["lang"].nunique() - 1,
-        home[spoken & (verdicts == "usable")].nunique(),
+        home[spoken & (states == "usable")].nunique(),
     ]
     counts += [
         table.loc[table["dataset"] == "xm3600", "lang"].nunique(),

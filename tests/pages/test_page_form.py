@@ -162,3 +162,13 @@ def test_the_search_finds_all_of_a_chapter_but_its_code_and_of_a_language_the_ti
         "more",
     ]
     assert page.astext().split()[-1] == "code"  # the page itself is as it was
+
+
+def test_the_search_finds_of_a_stage_the_title_alone_whatever_it_is_called():
+    stage = page_form.formed(notebook("**Answer.** Seven differ."), "x")
+    chapter = page_form.formed(notebook(reading.takeaway("Seven.").data), "x")
+    assert f"% {page_html.BY_TITLE}" == page_form.BY_TITLE
+    assert page_form.BY_TITLE in stage["cells"][-1]["source"].split("\n\n")
+    assert page_form.BY_TITLE not in chapter["cells"][-1]["source"]
+    page = document(f"More\n----\n\ntext\n\n.. {page_html.BY_TITLE}")
+    assert page_html.searched("renamed", page).astext().split() == ["Title"]

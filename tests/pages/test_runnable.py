@@ -92,5 +92,6 @@ def test_the_first_cell_installs_from_the_repository_and_knows_the_book(
     assert installs in first["source"]
     assert "BOOK = 'https://a.example'" in first["source"]
     assert "runnable.fetch_tables('demo', BOOK)" in first["source"]
+    assert f"from {runnable.__package__} import runnable" in first["source"]
     assert [cell.get("outputs") for cell in rest] == [None, []]
     assert CELL["outputs"] == [{"a": 1}]

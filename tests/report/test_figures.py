@@ -413,21 +413,6 @@ def test_lines_of_size_are_least_squares_on_the_log_odds_and_no_two_look_alike()
     assert len({(each.get_color(), each.get_marker()) for each in handles}) == 9
 
 
-def test_steps_over_time_end_at_the_last_date_of_their_panel_and_carry_their_names():
-    dates = pd.to_datetime(["2021-01-01", "2022-01-01", "2023-01-01"])
-    table = pd.DataFrame(
-        {"set": "one", "line": ["A", "A", "B"], "date": dates, "value": [0.1, 0.3, 0.3]}
-    )
-    axes = figures.steps_over_time(
-        table.assign(ci_low=0.05, ci_high=0.4), "set", "line", "best", bold=["A"]
-    )
-    assert [axis.get_title(loc="left") for axis in axes] == ["one"]
-    assert texts(axes[0].texts) == ["A 30", "B 30"]
-    heights = [text.xy[1] for text in axes[0].texts]
-    assert heights[1] > heights[0]  # equal ends are written apart
-    assert axes[0].lines[0].get_ydata().tolist() == [0.1, 0.3, 0.3]
-
-
 def test_two_triangles_hold_the_two_numbers_of_a_pair_and_leave_what_is_missing_blank():
     table = pd.DataFrame(
         {

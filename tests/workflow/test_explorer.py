@@ -17,6 +17,7 @@ import pytest
 
 import browsing
 import vendor
+from atlas_study.pages import explorer
 from babelatlas.analysis import all_results as results
 from babelatlas.base import released
 from conftest import ROOT
@@ -26,7 +27,7 @@ NASTY = 'Beta "B", <script>window.hacked = 1</script>'
 
 @pytest.fixture(scope="module")
 def payload():
-    return results.payload(results.all_results(), ["sw"])
+    return explorer.payload(results.all_results(), ["sw"])
 
 
 # The data
@@ -79,7 +80,7 @@ def test_a_value_is_the_released_one_with_its_interval_and_its_source(payload):
 
 
 def test_what_nobody_knows_is_null_or_empty_and_never_the_word_for_it(payload):
-    script = results.script(payload)
+    script = explorer.script(payload)
     packed = re.fullmatch(r'window.ATLAS = "([\w+/=]+)";\n', script)[1]
     text = gzip.decompress(base64.b64decode(packed)).decode()
     assert json.loads(text) == payload
@@ -113,7 +114,7 @@ def test_the_scores_of_a_run_are_boards_of_their_own_with_the_miniature_marked()
     found = pd.DataFrame(
         [row | {"model": "picto-en"}, row | {"model": "my-own-model", "value": 0.45}]
     )
-    data = results.payload(results.all_results(found))
+    data = explorer.payload(results.all_results(found))
     board = [one["id"] for one in data["boards"]].index("run.pictograms")
     assert data["boards"][board] == {
         "id": "run.pictograms",
@@ -268,7 +269,7 @@ def write(folder: Path, data: dict) -> Path:
     body = re.search(r"```\{raw\} html\n(.*?)```", markdown, re.DOTALL)[1]
     shutil.copytree(ROOT / "book" / "_files", folder / "_files")
     (folder / "_files" / "explorer-data.js").write_text(
-        results.script(data), encoding="utf-8"
+        explorer.script(data), encoding="utf-8"
     )
     head = (
         '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport"'

@@ -18,6 +18,8 @@ from babelatlas.report.formatting import escape, literal
 from babelatlas.report.reading import TAKEAWAY, takeaway
 
 ANSWER = "**Answer.** "  # how a stage, which draws nothing, begins its verdict
+# A comment on a page of which the search finds the title alone (`page_html.searched`).
+BY_TITLE = "% search: title"
 FOLD = "``````{{dropdown}} {}\n{}\n``````"
 FILES = "_files"  # next to the pages: their images, scripts, and tables to download
 # in the staged tree: the executed notebooks, which the book offers to run
@@ -64,19 +66,21 @@ def staged(
             text = with_parent(text, name, title)
         text = without_links(_in_files(f"{text}\n\n{ending}", held), absent)
         return held | {path: text.encode()}
+
     notebook = formed(json.loads(text), path.stem, ending)
     for name, title in parent:
         first = notebook["cells"][0]
-        notebook["cells"][0] = first | {
-            "source": with_parent("".join(first["source"]), name, title)
-        }
+        source = with_parent("".join(first["source"]), name, title)
+        notebook["cells"][0] = first | {"source": source}
     for cell in notebook["cells"]:
         if cell["cell_type"] == "markdown":
             cell["source"] = without_links("".join(cell["source"]), absent)
-        for data in (output.get("data", {}) for output in cell.get("outputs", [])):
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
             for kind in data.keys() & {"text/html", "text/markdown"}:
-                text_ = _with_chart_data("".join(data[kind]), path.stem, commit, held)
-                data[kind] = without_links(_in_files(text_, held), absent)
+                shown = "".join(data[kind])
+                shown = _with_chart_data(shown, path.stem, commit, held)
+                data[kind] = without_links(_in_files(shown, held), absent)
     held[Path(ORIGINALS, f"{path.stem}.json")] = text.encode()
     return held | {path: json.dumps(notebook).encode()}
 
@@ -87,71 +91,71 @@ def _with_chart_data(text: str, page: str, commit: str, held: dict[Path, bytes])
     """
 
     def filed(figure: re.Match) -> str:
-        found = [each for each in HELD.finditer(figure[0]) if each[1] == "csv"]
-        if not found:
+        tables = [found for found in HELD.finditer(figure[0]) if found[1] == "csv"]
+        if not tables:
             return figure[0]
-        number = 1 + sum(
-            path.suffix == ".csv" and path.parts[0] == DATA for path in held
-        )
-        place, caption = (
-            f"{DATA}/charts/{page}-{number}",
-            re.search("<figcaption>(.*?)</figcaption>", figure[0], re.S),
-        )
-        bare = html.unescape(re.sub("<[^>]*>", "", caption[1]))
-        title = html.unescape(
-            re.sub(
-                "<[^>]*>",
-                "",
-                (re.search("<b>(.*?)</b>", caption[1], re.S) or caption)[1],
-            )
-        )
-        facts = {
-            "title": title,
-            "caption": bare,
-            "page": f"{page}.html",
-            "notebook": f"_sources/{page}.ipynb",
-        }
-        facts |= {
-            "columns": "units stand in their names; shares from 0 to 1 where none does",
-            "commit": commit,
-        }
-        facts |= {
-            "source": "the page's section 'Parameters and sources'",
-            "licence": "MIT; of sources: LICENSE-DATA.md",
-        }
-        held[Path(f"{place}.csv")] = base64.b64decode(found[0][2])
+        earlier = [
+            path for path in held if path.suffix == ".csv" and path.parts[0] == DATA
+        ]
+        place = f"{DATA}/charts/{page}-{len(earlier) + 1}"
+        caption = re.search("<figcaption>(.*?)</figcaption>", figure[0], re.S)[1]
+        facts = _about_data(caption, page, commit)
+        held[Path(f"{place}.csv")] = base64.b64decode(tables[0][2])
         held[Path(f"{place}.json")] = json.dumps(
             facts, ensure_ascii=False, indent=1
         ).encode()
-        more = (
+        links = (
             f' <a href="{place}.json">About the data</a> <a download'
             f' href="_sources/{page}.ipynb">Notebook</a></p>'
         )
-        text = figure[0].replace(found[0][0], f"{place}.csv")
-        return more.join(text.rsplit("</p>", 1))
+        # The links of a figure are its last paragraph.
+        before, after = (
+            figure[0].replace(tables[0][0], f"{place}.csv").rsplit("</p>", 1)
+        )
+        return f"{before}{links}{after}"
 
     return FIGURE.sub(filed, text)
+
+
+def _about_data(caption: str, page: str, commit: str) -> dict[str, str]:
+    """Return what a file says of the data of a chart; `caption`: HTML, whose first bold
+    words are the title.
+    """
+    bold = re.search("<b>(.*?)</b>", caption, re.S)
+    return {
+        "title": _bare(bold[1] if bold else caption),
+        "caption": _bare(caption),
+        "page": f"{page}.html",
+        "notebook": f"_sources/{page}.ipynb",
+        "columns": "units stand in their names; shares from 0 to 1 where none does",
+        "commit": commit,
+        "source": "the page's section 'Parameters and sources'",
+        "licence": "MIT; of sources: LICENSE-DATA.md",
+    }
+
+
+def _bare(text: str) -> str:
+    """Return HTML without its tags."""
+    return html.unescape(re.sub("<[^>]*>", "", text))
 
 
 def with_charts(text: str, content: dict[Path, bytes]) -> bytes:
     """Return the Markdown of the page that lists data files, with the charts of a
     staged tree in place of CHARTS.
     """
-    facts = {
-        path: json.loads(data)
+    charts = [
+        (path, json.loads(data))
         for path, data in content.items()
         if path.match(f"{DATA}/charts/*.json")
-    }
-    lines = [
-        f"- {escape(INTERVAL.sub('', fact['title']))} (<a"
-        f' href="{fact["page"]}">{path.stem}</a>): <a'
-        f' href="{path.with_suffix(".csv").as_posix()}">CSV</a>, <a'
-        f' href="{path.as_posix()}">about it</a>'
-        for path, fact in sorted(
-            facts.items(),
-            key=lambda item: (item[1]["page"], len(item[0].stem), item[0]),
-        )
     ]
+    charts.sort(key=lambda chart: (chart[1]["page"], len(chart[0].stem), chart[0]))
+    lines = []
+    for path, facts in charts:
+        title = escape(INTERVAL.sub("", facts["title"]))
+        page = f'<a href="{facts["page"]}">{path.stem}</a>'
+        csv = f'<a href="{path.with_suffix(".csv").as_posix()}">CSV</a>'
+        about_it = f'<a href="{path.as_posix()}">about it</a>'
+        lines.append(f"- {title} ({page}): {csv}, {about_it}")
     return text.replace(CHARTS, "\n".join(lines)).encode()
 
 
@@ -173,72 +177,83 @@ def formed(notebook: dict, name: str, ending: str = "") -> dict:
     """Return a page's notebook in the form of a page; its cells are copies.
 
     Below the title and the question stands the takeaway, wherever it was computed; no
-    cell shows its code; at the end stand `about` and `ending`, Markdown.
+    cell shows its code; at the end stand `about` and `ending`, Markdown. A page whose
+    verdict is an ANSWER, that of a stage, carries the mark BY_TITLE.
     """
-    cells, boxes = [], []
+    cells, boxes, answers = [], [], []
     for cell in notebook["cells"]:
-        if cell["cell_type"] == "code":
-            shown = cell.get("outputs", [])
-            texts = [
-                "".join(output.get("data", {}).get("text/markdown", " "))
-                for output in shown
-            ]
-            boxes += [
-                takeaway(text.removeprefix(ANSWER)).data
-                for text in texts
-                if text.startswith(ANSWER)
-            ]
-            boxes += [text for text in texts if text.startswith(TAKEAWAY)]
-            cell = cell | {
-                "outputs": [],
-                "metadata": cell["metadata"] | {"tags": ["remove-input"]},
-            }
-            for each, text in zip(shown, texts, strict=True):
-                # The contents of a page list the headings of its Markdown cells alone.
-                if text.startswith(("## ", "### ")):
-                    cells += [cell] * bool(cell["outputs"]) + [_prose(text)]
-                    cell = {
-                        name: value for name, value in cell.items() if name != "id"
-                    } | {"outputs": []}
-                elif text and not text.startswith((ANSWER, TAKEAWAY)):
-                    cell["outputs"].append(each)
-        if cell.get("outputs", True):
+        if cell["cell_type"] != "code":
             cells.append(cell)
+            continue
+        texts = [_markdown_of(output) for output in cell.get("outputs", [])]
+        answers += [text for text in texts if text.startswith(ANSWER)]
+        boxes += [_box(text) for text in texts if text.startswith((ANSWER, TAKEAWAY))]
+        cells += _shown(cell)
     cells[1:1] = [_prose(box) for box in boxes[:1]]
-    return notebook | {
-        "cells": [*cells, _prose(f"{about(notebook, name)}\n\n{ending}")]
-    }
+    end = [about(notebook, name), ending]
+    if answers:
+        end.insert(1, BY_TITLE)
+    return notebook | {"cells": [*cells, _prose("\n\n".join(end))]}
+
+
+def _markdown_of(output: dict) -> str:
+    """Return the Markdown of an output of a cell, a blank where it has none."""
+    return "".join(output.get("data", {}).get("text/markdown", " "))
+
+
+def _box(text: str) -> str:
+    """Return a takeaway, or the answer of a stage, as the box of a page."""
+    return takeaway(text.removeprefix(ANSWER)).data if text.startswith(ANSWER) else text
+
+
+def _shown(cell: dict) -> list[dict]:
+    """Return what a page shows of a code cell: its outputs without its code, takeaways
+    left out, and headings as cells of their own.
+
+    The contents of a page list the headings of its Markdown cells alone.
+    """
+    hidden = cell | {"metadata": cell["metadata"] | {"tags": ["remove-input"]}}
+    parts, outputs = [], []
+    for output in cell.get("outputs", []):
+        text = _markdown_of(output)
+        if text.startswith(("## ", "### ")):
+            if outputs:
+                parts.append(hidden | {"outputs": outputs})
+            parts.append(_prose(text))
+            outputs = []
+            # An id stands for one cell alone.
+            hidden = {key: value for key, value in hidden.items() if key != "id"}
+        elif text and not text.startswith((ANSWER, TAKEAWAY)):
+            outputs.append(output)
+    if outputs:
+        parts.append(hidden | {"outputs": outputs})
+    return parts
 
 
 def about(notebook: dict, name: str) -> str:
     """Return the last section of a page in Markdown: its code in one panel, and with
     what parameters it was run.
     """
-    code = "\n\n".join(
+    parts = ["## About this page"]
+    sources = [
         "".join(cell["source"])
         for cell in notebook["cells"]
         if cell["cell_type"] == "code"
-    )
-    download = (
-        f'<a download href="_sources/{name}.ipynb">Download the notebook</a>, which'
-        " runs by itself, or "
-    )
-    parts = ["## About this page"]
-    parts += [
-        FOLD.format(
-            "Code of this page",
-            f"{download}[rerun it](rerun).\n\n```python\n{code}\n```",
+    ]
+    if sources:
+        code = "\n\n".join(sources)
+        download = (
+            f'<a download href="_sources/{name}.ipynb">Download the notebook</a>, which'
+            " runs by itself, or [rerun it](rerun)."
         )
-    ] * bool(code)
+        panel = f"{download}\n\n```python\n{code}\n```"
+        parts.append(FOLD.format("Code of this page", panel))
     if made := notebook["metadata"].get("babelatlas"):
-        values = made["parameters"].items()
-        lines = [
+        lines = "\n".join(
             f"- {literal(key)} = {escape(json.dumps(value, ensure_ascii=False))}"
-            for key, value in values
-        ]
-        text = f"Notebook `{made['notebook']}`, {made['seconds']:g} s.\n\n" + "\n".join(
-            lines
+            for key, value in made["parameters"].items()
         )
+        text = f"Notebook `{made['notebook']}`, {made['seconds']:g} s.\n\n{lines}"
         parts.append(FOLD.format("Parameters and sources", text))
     return "\n\n".join(parts)
 
@@ -276,29 +291,33 @@ def citation(name: str, title: str, version: str, year: str, address: str = "") 
     facts = {
         "title": html.unescape(title),
         "booktitle": f"Babel Atlas, version {version}",
+        "author": "{The Babel Atlas authors}",
+        "year": year,
     }
-    facts |= {"author": "{The Babel Atlas authors}", "year": year}
-    facts |= {"url": f"{address.rstrip('/')}/{name}.html"} if address else {}
-    lines = ",\n".join(f"  {key} = {{{value}}}" for key, value in facts.items())
+    if address:
+        facts["url"] = f"{address.rstrip('/')}/{name}.html"
+    lines = ",\n".join(f"  {field} = {{{value}}}" for field, value in facts.items())
     key = re.sub(r"[^a-z0-9]+", "-", name.lower())
-    return FOLD.format(
-        "Cite this page",
-        f"```bibtex\n@incollection{{babelatlas-{key},\n{lines}\n}}\n```",
-    )
+    entry = f"@incollection{{babelatlas-{key},\n{lines}\n}}"
+    return FOLD.format("Cite this page", f"```bibtex\n{entry}\n```")
 
 
 def without_links(text: str, absent: Callable[[str], bool]) -> str:
     """Return Markdown with the links to absent pages as plain text, and without buttons
     to them.
 
-    >>> without_links("See [the list](languages.md) and {doc}`data <data>`.", {"languages"}.__contains__)
+    >>> text = "See [the list](languages.md) and {doc}`data <data>`."
+    >>> without_links(text, {"languages"}.__contains__)
     'See the list and {doc}`data <data>`.'
     """
 
     def plain(link: re.Match) -> str:
-        if not absent(link[2] or link[4] or link[5]):
+        target = link[2] or link[4] or link[5]
+        if not absent(target):
             return link[0]
-        return "" if link[0].endswith(BUTTON) else link[1] or link[3] or link[5]
+        if link[0].endswith(BUTTON):
+            return ""
+        return link[1] or link[3] or link[5]
 
     return LINK.sub(plain, text)
 
@@ -309,15 +328,13 @@ def title_of(file: Path) -> str:
     """
     text = file.read_text(encoding="utf-8")
     if file.suffix == ".ipynb":
-        text = "\n".join(
-            "".join(cell["source"]) for cell in json.loads(text)["cells"][:1]
-        )
+        first = json.loads(text)["cells"][:1]
+        text = "\n".join("".join(cell["source"]) for cell in first)
     heading = re.search(r"^# +(.+)$", text, re.MULTILINE)
-    return (
-        re.sub(r"\{[^}]*\}`([^`]*)`|\[([^\]]*)\]\([^)]*\)", r"\1\2", heading[1]).strip()
-        if heading
-        else file.stem
-    )
+    if not heading:
+        return file.stem
+    role_or_link = r"\{[^}]*\}`([^`]*)`|\[([^\]]*)\]\([^)]*\)"
+    return re.sub(role_or_link, r"\1\2", heading[1]).strip()
 
 
 def _prose(text: str) -> dict:

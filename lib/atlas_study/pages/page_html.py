@@ -3,26 +3,27 @@ and what the search finds.
 """
 
 import html
-import re
 
 from docutils import nodes
 
 # the class of a paragraph that says that what follows comes from the miniature
 MARK = "atlas-mark"
 MINIATURE = "atlas-miniature"  # that of the section in which it stands
+LANGUAGE = "language-"  # how the names of the pages of languages begin
+BY_TITLE = "search: title"  # a comment on a page (`page_form.BY_TITLE`)
+CODE = "About this page"  # the section of a page that has its code
 
 
 def mark_miniature(doctree: nodes.document) -> None:
     """Give the sections that hold a mark of the miniature a class; the whole page,
     where the mark is above them.
     """
-    for mark in list(
-        doctree.findall(
-            lambda node: (
-                isinstance(node, nodes.Element) and MARK in node.get("classes", [])
-            )
-        )
-    ):
+    marks = [
+        node
+        for node in doctree.findall(nodes.Element)
+        if MARK in node.get("classes", [])
+    ]
+    for mark in marks:
         section = mark
         while section.parent is not None and not isinstance(section, nodes.section):
             section = section.parent
@@ -42,19 +43,20 @@ def fold_details(doctree: nodes.document) -> None:
 
 
 def searched(name: str, doctree: nodes.document) -> nodes.document:
-    """Return what the search finds of a page: all but its code; of a language or the
-    run of a stage its title alone.
+    """Return what the search finds of a page: all but its code; of a language, and of a
+    page with the comment BY_TITLE, its title alone.
 
     Hundreds of pages with the same words would hide the pages that are about them.
     """
-    kept, alike = doctree.deepcopy(), re.match(r"language-|[67]\d_", name)
-    for part in [
-        part for section in kept.findall(nodes.section) for part in section.children
-    ]:
-        code = isinstance(part, nodes.section) and part[0].astext() == "About this page"
-        if code or (alike and not isinstance(part, nodes.title)):
+    found = doctree.deepcopy()
+    comments = [comment.astext().strip() for comment in found.findall(nodes.comment)]
+    title_only = name.startswith(LANGUAGE) or BY_TITLE in comments
+    parts = [part for section in found.findall(nodes.section) for part in section]
+    for part in parts:
+        is_code = isinstance(part, nodes.section) and part[0].astext() == CODE
+        if is_code or (title_only and not isinstance(part, nodes.title)):
             part.parent.remove(part)
-    return kept
+    return found
 
 
 def _index(app) -> None:
@@ -72,9 +74,8 @@ def _read(app, doctree) -> None:
     app.env.metadata[app.env.docname]["orphan"] = ""
     mark_miniature(doctree)
     fold_details(doctree)
-    for link in doctree.findall(
-        nodes.reference
-    ):  # MyST escapes what the writer of the HTML escapes once more
+    # MyST escapes what the writer of the HTML escapes once more.
+    for link in doctree.findall(nodes.reference):
         if "refuri" in link:
             link["refuri"] = html.unescape(link["refuri"])
 

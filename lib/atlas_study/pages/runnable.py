@@ -22,12 +22,13 @@ LEFT_OUT = (
     "notebooks",
     "pages",
 )  # folders of a run without tables that a chapter reads
-FIRST = """# Run this page by itself: installs the library where it is missing, fetches the run's tables from the book.
-# The book's address, or its folder (_build/html). Pages that load models need a run of your own (`make book`).
+FIRST = """# Run this page by itself: installs the library where it is missing, fetches the
+# run's tables from the book. Pages that load models need a run of your own (`make book`).
+# The book's address, or its folder (_build/html):
 BOOK = {book!r}
 import importlib.util
 
-if importlib.util.find_spec("babelatlas") is None:
+if importlib.util.find_spec("atlas_study") is None:
     {install}
 from atlas_study.pages import runnable
 

@@ -5,19 +5,14 @@ A board is what models are compared on in a language: data set, harness, variant
 direction. The explorer and the pages of languages show the same rows.
 """
 
-import base64
-import gzip
-import json
 import re
-from collections.abc import Collection, Sequence
 from functools import cache
 
 import numpy as np
 import pandas as pd
-import pyarrow.parquet as pq
 
 from babelatlas.analysis import image_clusters, outcomes, real_models, real_run
-from babelatlas.base import languages, licences, published, released, tables
+from babelatlas.base import published, released
 from babelatlas.base.errors import InputError
 from babelatlas.models import registry
 from babelatlas.report import formatting
@@ -48,47 +43,61 @@ DATASETS = {
     "jinavdr-wikimediacommonsdocuments": ("Document retrieval", "NDCG@10"),
     "immich": ("Image retrieval", "mean of recall@1, 5, 10"),
 }
+TASKS = {dataset: task for dataset, (task, _) in DATASETS.items()}
+MAIN_MEASURES = {dataset: measure for dataset, (_, measure) in DATASETS.items()}
+# The data sets on which languages are listed by their best model.
 LISTED = {
     "xm3600": "Crossmodal-3600, recall@1",
     "babel-imagenet": "Babel-ImageNet, top-1 accuracy",
 }
 # Variants that stand on a page: of prompts and training, and ways of speaking.
-ZERO_SHOT = ("", "label", "translated prompts", "English prompts", "zero-shot")
-ZERO_SHOT += ("formal", "casual", "krama", "ngoko", "spoken")
+ZERO_SHOT = (
+    "",
+    "label",
+    "translated prompts",
+    "English prompts",
+    "zero-shot",
+    "formal",
+    "casual",
+    "krama",
+    "ngoko",
+    "spoken",
+)
 MEASURES = {"accuracy@1": "top-1 accuracy", "spearman": "correlation"}
+NO_SHARES = ("correlation", "CIDEr")  # measures that are not shown in percent
 DIRECTIONS = {"t2i": ", text to image", "i2t": ", image to text", "": ""}
 # Papers' results by language that are in no released table: source, data set, metric
 # and variant -> task, measure, direction and the board's title. They have no intervals.
+COCO_SM = "COCO-SM, machine-translated captions (its authors)"
 PUBLISHED = {
-    (
-        "cocosm2023",
-        "coco-sm",
-        f"recall@1 {way.replace(' ', '-')}",
-        "mean of translators",
-    ): (
-        ("Image retrieval", "recall@1", short),
-        f"Image retrieval, {way}: COCO-SM, machine-translated captions (its authors)",
-    )
-    for short, way in (("t2i", "text to image"), ("i2t", "image to text"))
+    ("cocosm2023", "coco-sm", "recall@1 text-to-image", "mean of translators"): (
+        ("Image retrieval", "recall@1", "t2i"),
+        f"Image retrieval, text to image: {COCO_SM}",
+    ),
+    ("cocosm2023", "coco-sm", "recall@1 image-to-text", "mean of translators"): (
+        ("Image retrieval", "recall@1", "i2t"),
+        f"Image retrieval, image to text: {COCO_SM}",
+    ),
+    ("thapliyal2022", "xm3600", "CIDEr", ""): (
+        ("Captioning", "CIDEr", ""),
+        "Captioning: Crossmodal-3600 (Thapliyal et al. 2022)",
+    ),
 }
-PUBLISHED["thapliyal2022", "xm3600", "CIDEr", ""] = (
-    ("Captioning", "CIDEr", ""),
-    "Captioning: Crossmodal-3600 (Thapliyal et al. 2022)",
-)
 IMAGES_OF_A_CLASS = image_clusters.IMAGES_OF_A_CLASS
 NOT_ABOVE = "▽"  # next to a result that does not exceed its baseline
 NO_BASELINE = {"baseline": np.nan, "baseline_name": "", "above": np.nan}
 # The pictures of this study's own run of real models.
-OWN = {
+OWN_PICTURES = {
     "imagenet-photos": "photographs of ImageNet's classes",
     "tuxpaint-nouns": "nouns among Tux Paint's stamps",
+    "tuxpaint-stamps": "Tux Paint's stamps",
 }
-OWN |= {"tuxpaint-stamps": "Tux Paint's stamps"}
 # What a run's models are compared by, in the order of the pages: metric -> task and
 # measure.
-METRICS = {"accuracy@1": ("Image classification", "top-1 accuracy")}
-METRICS |= {
-    f"{way} recall@1": ("Image retrieval", "recall@1") for way in ("t2i", "i2t")
+METRICS = {
+    "accuracy@1": ("Image classification", "top-1 accuracy"),
+    "t2i recall@1": ("Image retrieval", "recall@1"),
+    "i2t recall@1": ("Image retrieval", "recall@1"),
 }
 FACTS = [
     "title",
@@ -114,7 +123,6 @@ ROW = [
     "above",
     "address",
 ]
-DIGITS = 5  # of a fraction in the explorer: a tenth of what a page shows, in percent
 
 
 @cache
@@ -126,50 +134,64 @@ def released_results() -> pd.DataFrame:
     (`above_baseline`). Rows stand by board, in the order of the explorer. Do not change
     the table: every caller gets the same one.
     """
-    table = widened(released.one_run(released.read()))
-    # A later revision of a data set is the same queries where every result is a whole
-    # number of as many.
-    revised = table["variant"].str.startswith("data set")
-    shown = table["variant"].isin(ZERO_SHOT) | revised & (table["n"] > 0)
-    shown |= (table["task"] == "sts") & (table["variant"] != "dev")
-    main = table["dataset"].map(
-        {name: measure for name, (_, measure) in DATASETS.items()}
-    )
-    table = table.assign(variant=table["variant"].mask(revised, ""))[
-        (table["metric"] == main) & shown
-    ]
-    key = ["dataset", "harness", "variant", "direction"]
-    order = table.assign(
-        place=table["dataset"].map(list(DATASETS).index),
-        second=table["direction"] == "i2t",
-        models=-table.groupby(key)["model"].transform("nunique"),
-        label=table["variant"] == "label",
-    )
-    table = order.sort_values(["place", "second", "models", "label"], kind="stable")[
-        table.columns
-    ]
-    boards = table[key].drop_duplicates()
-    boards["id"] = [
-        _identity(row.dataset, row.direction, row.harness, row.variant)
-        for row in boards.itertuples()
-    ]
-    known = released.facts()["harnesses"]
-    boards["title"] = [
-        f"{DATASETS[row.dataset][0]}{DIRECTIONS[row.direction]}:"
-        f" {real_models.DATASETS[row.dataset]}{f', {row.variant}' if row.variant not in ('', 'zero-shot') else ''}"
-        f" ({known[row.harness]['title']})"
-        for row in boards.itertuples()
-    ]
-    table = table.drop(columns="task").merge(boards, on=key)
+    table = _in_order_of_boards(_shown(widened(released.one_run(released.read()))))
+    board_columns = ["dataset", "harness", "variant", "direction"]
+    named = _named_boards(table[board_columns].drop_duplicates())
+    table = table.drop(columns="task").merge(named, on=board_columns)
+    # The baseline itself has no baseline: the board's name is that of all others.
+    baseline_name = table.groupby("id")["baseline_name"].transform("max")
     return table.assign(
-        task=table["dataset"].map({name: task for name, (task, _) in DATASETS.items()}),
+        task=table["dataset"].map(TASKS),
         measure=table["metric"].replace(MEASURES),
-        baseline_name=table.groupby("id")["baseline_name"].transform(
-            "max"
-        ),  # of all but the baseline itself
+        baseline_name=baseline_name,
         above=above_baseline(table),
         origin="released",
     )
+
+
+def _shown(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of `released` that pages show: main measures, zero-shot."""
+    # A later revision of a data set is the same queries where every result is a whole
+    # number of as many.
+    revised = table["variant"].str.startswith("data set")
+    zero_shot = table["variant"].isin(ZERO_SHOT)
+    same_queries = revised & (table["n"] > 0)
+    similarity = (table["task"] == "sts") & (table["variant"] != "dev")
+    main = table["metric"] == table["dataset"].map(MAIN_MEASURES)
+    table = table.assign(variant=table["variant"].mask(revised, ""))
+    return table[main & (zero_shot | same_queries | similarity)]
+
+
+def _in_order_of_boards(table: pd.DataFrame) -> pd.DataFrame:
+    """Return results by data set, text to image first, then boards of many models."""
+    board_columns = ["dataset", "harness", "variant", "direction"]
+    order = pd.DataFrame(
+        {
+            "dataset": table["dataset"].map(list(DATASETS).index),
+            "image to text": table["direction"] == "i2t",
+            "models": -table.groupby(board_columns)["model"].transform("nunique"),
+            "labels alone": table["variant"] == "label",
+        }
+    )
+    return table.loc[order.sort_values(list(order), kind="stable").index]
+
+
+def _named_boards(keys: pd.DataFrame) -> pd.DataFrame:
+    """Return boards with their `id` and `title`; `keys`: dataset, harness, variant and
+    direction.
+    """
+    harnesses = released.facts()["harnesses"]
+    identities, titles = [], []
+    for row in keys.itertuples():
+        identities.append(
+            _identity(row.dataset, row.direction, row.harness, row.variant)
+        )
+        task = f"{TASKS[row.dataset]}{DIRECTIONS[row.direction]}"
+        plain = row.variant in ("", "zero-shot")
+        variant = "" if plain else f", {row.variant}"
+        dataset = f"{real_models.DATASETS[row.dataset]}{variant}"
+        titles.append(f"{task}: {dataset} ({harnesses[row.harness]['title']})")
+    return keys.assign(id=identities, title=titles)
 
 
 def above_baseline(table: pd.DataFrame) -> pd.Series:
@@ -216,34 +238,30 @@ def published_results() -> pd.DataFrame:
     """Return papers' results by language that nobody released row by row, as
     `all_results` has them.
     """
-    named = {
+    names = {
         entry.paper_row: entry.name for entry in registry.MODELS if entry.paper_row
     }
     parts = []
-    for (source, dataset, metric, variant), (
-        (task, measure, direction),
-        title,
-    ) in PUBLISHED.items():
+    for key, ((task, measure, direction), title) in PUBLISHED.items():
+        source, dataset, metric, variant = key
         table = published.read(source)
         table = table[
             (table["dataset"] == dataset)
             & (table["metric"] == metric)
             & (table["variant"] == variant)
+            & (table["lang"] != "")
         ]
-        table = (
-            table[table["lang"] != ""]
-            .drop_duplicates(["model", "lang"])
-            .replace({"model": named})
+        table = table.drop_duplicates(["model", "lang"]).replace({"model": names})
+        table = table.assign(
+            id=_identity(dataset, direction, source),
+            task=task,
+            title=title,
+            measure=measure,
+            address="",
+            origin="published",
+            **NO_BASELINE,
         )
-        facts = {
-            "id": _identity(dataset, direction, source),
-            "task": task,
-            "title": title,
-            "measure": measure,
-        }
-        parts.append(
-            table.assign(**facts, **NO_BASELINE, address="", origin="published")
-        )
+        parts.append(table)
     return pd.concat(parts)
 
 
@@ -253,40 +271,29 @@ def own_results() -> pd.DataFrame:
     has it; do not change it.
     """
     table = real_run.read("scores")
-    table["baseline"] = (
-        real_run.guessing()
-        .reindex(pd.MultiIndex.from_frame(table[["dataset", "lang", "variant"]]))
-        .to_numpy()
-    )
-    table["above"] = above_baseline(
-        table.assign(excess_low=table["ci_low"] - table["baseline"])
-    )
+    keys = pd.MultiIndex.from_frame(table[["dataset", "lang", "variant"]])
+    table["baseline"] = real_run.guessing().reindex(keys).to_numpy()
+    table["excess_low"] = table["ci_low"] - table["baseline"]
+    table["above"] = above_baseline(table)
+
     boards = table[["dataset", "variant"]].drop_duplicates()
     boards["id"] = [
         _identity("own", row.dataset, row.variant) for row in boards.itertuples()
     ]
-    boards["task"] = (
-        boards["variant"].map({"": "Image classification"}).fillna("Image retrieval")
+    boards["task"] = np.where(
+        boards["variant"] == "", "Image classification", "Image retrieval"
     )
-    named = (
-        boards["task"]
-        + boards["variant"].map(DIRECTIONS)
-        + ": "
-        + boards["dataset"].map(OWN)
-    )
-    boards["title"] = named + " (this study)"
-    return (
-        table.drop(columns="task")
-        .merge(boards, on=["dataset", "variant"])
-        .assign(
-            measure=lambda rows: rows["metric"].replace(
-                {"accuracy@1": "top-1 accuracy"}
-            ),
-            direction=lambda rows: rows["variant"],
-            baseline_name="guessing",
-            address="",
-            origin="own",
-        )
+    direction = boards["variant"].map(DIRECTIONS)
+    pictures = boards["dataset"].map(OWN_PICTURES)
+    boards["title"] = boards["task"] + direction + ": " + pictures + " (this study)"
+
+    table = table.drop(columns="task").merge(boards, on=["dataset", "variant"])
+    return table.assign(
+        measure=table["metric"].replace(MEASURES),
+        direction=table["variant"],
+        baseline_name="guessing",
+        address="",
+        origin="own",
     )
 
 
@@ -310,8 +317,8 @@ def boards(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def run_results(scores: pd.DataFrame, images: dict[str, int]) -> pd.DataFrame:
-    """Return rows of `boards` as `all_results` has them; `images`: as `gallery_sizes`
-    gives it.
+    """Return rows of `boards` as `all_results` has them; `images`: data set -> how many
+    images there are to choose from.
     """
     tasks = scores["metric"].map(METRICS)
     guess = pd.Series(
@@ -336,43 +343,35 @@ def merged_results(
     """Return what other people computed as `by_language` has it; boards name who
     computed them.
 
-    `theirs` and `scores`: as `released.merged.files` and `scores` give them; `images`:
-    as `gallery_sizes` gives it.
+    `theirs` and `scores`: as `atlas_build.merged.files` and `scores` give them;
+    `images`: as `run_results` takes it.
     """
     parts = []
-    for origin, rows in theirs[theirs["task"].isin(outcomes.TASKS)].groupby("origin"):
-        parts.append(
-            run_results(boards(outcomes.scores_of(rows)), images).assign(by=origin)
-        )
-    rows = scores[scores["lang"] != ""].assign(
-        **NO_BASELINE, address="", by=scores["origin"]
-    )
-    task = (
-        rows["dataset"]
-        .map({name: task for name, (task, _) in DATASETS.items()})
-        .fillna("Other tasks")
-    )
-    of = [
-        " ".join(filter(None, each))
-        for each in zip(rows["dataset"], rows["metric"], rows["variant"], strict=True)
+    evaluated = theirs[theirs["task"].isin(outcomes.TASKS)]
+    for origin, rows in evaluated.groupby("origin"):
+        results = run_results(boards(outcomes.scores_of(rows)), images)
+        titles = results["title"].str.removesuffix(" (this run)")
+        parts.append(results.assign(title=titles, by=origin))
+
+    rows = scores[scores["lang"] != ""]
+    tasks = rows["dataset"].map(TASKS).fillna("Other tasks")
+    subjects = [
+        " ".join(filter(None, words))
+        for words in zip(rows["dataset"], rows["metric"], rows["variant"], strict=True)
     ]
-    parts.append(
-        rows.assign(
-            task=task,
-            title=task + ": " + pd.Series(of, rows.index),
-            measure=rows["metric"],
-        )
+    rows = rows.assign(
+        task=tasks,
+        title=tasks + ": " + pd.Series(subjects, rows.index, dtype=object),
+        measure=rows["metric"],
+        address="",
+        by=rows["origin"],
+        **NO_BASELINE,
     )
-    table = pd.concat(parts, ignore_index=True)
-    table["title"] = (
-        table["title"].str.removesuffix(" (this run)") + " (" + table["by"] + ")"
-    )
+    table = pd.concat([*parts, rows], ignore_index=True)
+    table["title"] = table["title"] + " (" + table["by"] + ")"
     table["id"] = [_identity("merged", title) for title in table["title"]]
-    return _described(
-        table.assign(origin="merged", direction="", n_correct=np.nan).fillna(
-            {"variant": ""}
-        )
-    )
+    table = table.assign(origin="merged", direction="", n_correct=np.nan)
+    return _described(table.fillna({"variant": ""}))
 
 
 def all_results(
@@ -383,7 +382,7 @@ def all_results(
     """Return all results, one row each: BOARD, then ROW without "board"; boards in the
     order in which pages show them.
 
-    `scores`: rows of `boards`, of a run; `images`: as `gallery_sizes` gives it;
+    `scores`: rows of `boards`, of a run; `images`: as `run_results` takes it;
     `merged`: of `merged_results`. `origin` is "released", "published", "own", "run" or
     "merged"; `baseline` what an answer without looking scores, NaN where not known;
     `address` where it was read.
@@ -394,22 +393,6 @@ def all_results(
     if merged is not None and len(merged):
         parts.append(merged)
     return pd.concat(parts, ignore_index=True)[[*BOARD, *ROW[1:]]]
-
-
-def gallery_sizes(paths: Sequence[str]) -> dict[str, int]:
-    """Return of `retrieval` tables how many images there are to choose from: data set
-    -> number.
-    """
-    asked = {
-        "columns": ["dataset", "n_candidates"],
-        "filters": [("direction", "=", "t2i")],
-    }
-    rows = [pq.read_table(tables.locate(path), **asked).to_pandas() for path in paths]
-    return (
-        pd.concat(rows).groupby("dataset")["n_candidates"].max().to_dict()
-        if rows
-        else {}
-    )
 
 
 def guessing(row, images: dict[str, int]) -> float:
@@ -424,50 +407,46 @@ def guessing(row, images: dict[str, int]) -> float:
     return 1 / size if size else np.nan
 
 
-def facts(names: Sequence[str]) -> pd.DataFrame:
+def facts(names: list[str]) -> pd.DataFrame:
     """Return the facts of models, in this order: model, FACTS and `miniature`; what
     nobody says is NaN or "".
 
     A model that no list knows has its name as title.
     """
-    small = registry.table().set_index("name")
-    small = small[small["repository"] == ""]
-    known = real_models.registry().set_index("model").reindex(names)[FACTS]
-    known["miniature"] = known.index.isin(small.index)
-    known["title"] = known["title"].fillna(pd.Series(names, index=names))
-    for entry in (
-        entry for entry in registry.MODELS if entry.bridge and entry.name in known.index
-    ):
-        known.loc[entry.name, ["title", "weights", "licence"]] = (
-            entry.name,
-            "open",
-            entry.licence,
-        )
-        known.loc[entry.name, ["parameters_m", "release_date"]] = (
-            entry.parameters,
-            str(entry.year),
-        )
-    for name in known.index.intersection(small.index):
-        known.loc[name, ["title", "weights"]] = f"{name} (miniature)", "open"
-        known.loc[name, ["parameters_m", "licence"]] = small.loc[
-            name, ["parameters", "licence"]
-        ].to_numpy()
-    known["kind"] = known["kind"].mask(
-        known["kind"].fillna("") == "", "embedding"
-    )  # of what is no released model
+    table = real_models.registry().set_index("model").reindex(names)[FACTS]
+    table["title"] = table["title"].fillna(pd.Series(names, index=names))
+    for entry in registry.MODELS:
+        if entry.bridge and entry.name in table.index:
+            table.loc[entry.name, "title"] = entry.name
+            table.loc[entry.name, "weights"] = "open"
+            table.loc[entry.name, "licence"] = entry.licence
+            table.loc[entry.name, "parameters_m"] = entry.parameters
+            table.loc[entry.name, "release_date"] = str(entry.year)
+
+    listed = registry.table().set_index("name")
+    miniature = listed[listed["repository"] == ""]
+    table["miniature"] = table.index.isin(miniature.index)
+    for name in table.index.intersection(miniature.index):
+        table.loc[name, "title"] = f"{name} (miniature)"
+        table.loc[name, "weights"] = "open"
+        table.loc[name, "parameters_m"] = miniature.loc[name, "parameters"]
+        table.loc[name, "licence"] = miniature.loc[name, "licence"]
+
     texts = ["release_date", "licence", "weights"]
-    return known.assign(**known[texts].fillna("")).rename_axis("model").reset_index()
+    table[texts] = table[texts].fillna("")
+    # What is no released model has no kind.
+    table["kind"] = table["kind"].replace("", np.nan).fillna("embedding")
+    return table.rename_axis("model").reset_index()
 
 
 def value_text(row) -> str:
     """Return a result with its interval: "39.4 % (37.8–41.0)"; correlations and CIDEr
     are no shares.
     """
-    if row.measure in ("correlation", "CIDEr"):
+    if row.measure in NO_SHARES:
         return f"{row.value:.2f}"
-    return formatting.interval(row.value, row.ci_low, row.ci_high) + (
-        f" {NOT_ABOVE}" if row.above == 0 else ""
-    )
+    text = formatting.interval(row.value, row.ci_low, row.ci_high)
+    return f"{text} {NOT_ABOVE}" if row.above == 0 else text
 
 
 @cache
@@ -477,20 +456,14 @@ def by_language() -> dict[str, pd.DataFrame]:
 
     `name` is the model's title, and `result` the value with its interval as text.
     """
-    table = _described(
-        pd.concat(
-            [released_results(), published_results(), own_results()], ignore_index=True
-        )
-    )
+    parts = [released_results(), published_results(), own_results()]
+    table = _described(pd.concat(parts, ignore_index=True))
     return dict(list(table.groupby("lang")))
 
 
 def _described(table: pd.DataFrame) -> pd.DataFrame:
     """Return results with the facts about their models, `name` and `result`."""
-    table = table.merge(
-        facts(list(table["model"].unique())).rename(columns={"title": "name"}),
-        on="model",
-    )
+    about = facts(list(table["model"].unique())).rename(columns={"title": "name"})
     columns = [
         *BOARD,
         *ROW[1:],
@@ -501,21 +474,25 @@ def _described(table: pd.DataFrame) -> pd.DataFrame:
         "n_correct",
         *FACTS[1:],
     ]
-    table = table[columns].assign(
-        result=[value_text(row) for row in table.itertuples()]
-    )
+    table = table.merge(about, on="model")[columns]
+    table["result"] = [value_text(row) for row in table.itertuples()]
     texts = table.select_dtypes(exclude="number").columns
     return table.astype(dict.fromkeys(texts, object))  # pandas' own strings are slow
 
 
 @cache
-def _fullest_board(dataset: str) -> pd.DataFrame:
-    """Return the rows of a data set's fullest board, open models alone."""
-    rows = released_results().query(
-        "dataset == @dataset and direction != 'i2t' and variant != 'translated prompts'"
-    )
-    rows = rows[rows["model"].map(released.models()["weights"]) == "open"]
-    return rows[rows["id"] == rows["id"].value_counts().idxmax()]
+def fullest_board(dataset: str) -> pd.DataFrame:
+    """Return the rows of a data set's fullest board, open models alone; do not change
+    the table.
+    """
+    table = released_results()
+    table = table[
+        (table["dataset"] == dataset)
+        & (table["direction"] != "i2t")
+        & (table["variant"] != "translated prompts")
+        & (table["model"].map(released.models()["weights"]) == "open")
+    ]
+    return table[table["id"] == table["id"].value_counts().idxmax()]
 
 
 @cache
@@ -523,9 +500,8 @@ def classes_tested() -> pd.Series:
     """Return of how many of ImageNet's classes Babel-ImageNet has images in each
     language: the fewer, the easier.
     """
-    return (
-        _fullest_board("babel-imagenet").groupby("lang")["n"].max() // IMAGES_OF_A_CLASS
-    )
+    images = fullest_board("babel-imagenet").groupby("lang")["n"].max()
+    return images // IMAGES_OF_A_CLASS
 
 
 @cache
@@ -533,106 +509,4 @@ def highest(dataset: str) -> pd.Series:
     """Return the highest result of an open model in each language where one exceeds
     guessing, on the fullest board.
     """
-    return _fullest_board(dataset).query("above != 0").groupby("lang")["value"].max()
-
-
-def best_by_language(codes: list[str]) -> pd.DataFrame:
-    """Return the best open model of each language on the data sets of LISTED, languages
-    by name within a data set.
-
-    Columns: lang, language, data set, value, ci_low, ci_high, title (the model's),
-    models (how many), family, script.
-    """
-    about, parts = languages.table().set_index("code"), []
-    for dataset, title in LISTED.items():
-        board = _fullest_board(dataset)
-        part = board[board["lang"].isin(codes)].sort_values(
-            ["value", "model"], ascending=[False, True]
-        )
-        counts = part.groupby("lang")["model"].nunique()
-        part = part.drop_duplicates("lang").assign(**{"data set": title})
-        parts.append(
-            part.assign(
-                language=part["lang"].map(languages.name),
-                models=part["lang"].map(counts),
-            )
-        )
-    best = pd.concat(parts, ignore_index=True)
-    best["title"] = best["model"].map(released.models()["title"])
-    best["family"] = best["lang"].map(about["family"]).replace("", "no family")
-    best["script"] = best["lang"].map(about["script_name"])
-    return best.sort_values(
-        ["data set", "language"],
-        ascending=[False, True],
-        kind="stable",
-        ignore_index=True,
-    )
-
-
-def payload(table: pd.DataFrame, paged: Collection[str] = ()) -> dict:
-    """Return what the explorer needs: boards, models and languages as records, rows as
-    columns of numbers.
-
-    In `rows`, board, model, lang and address are places in those lists; fractions have
-    DIGITS digits; what is not known is None. `table`: as `all_results` gives it;
-    `paged`: the languages that have a page.
-    """
-    coded, lists = {}, {}
-    for column, by in (
-        ("board", "id"),
-        ("model", "model"),
-        ("lang", "lang"),
-        ("address", "address"),
-    ):
-        coded[column], lists[column] = pd.factorize(table[by])
-    numbers = table[["value", "ci_low", "ci_high", "baseline", "above"]].round(DIGITS)
-    coded |= {column: _plain(numbers[column]) for column in numbers} | {
-        "n": table["n"].astype(int)
-    }
-    names = languages.table().set_index("code").loc[lists["lang"]]
-    aliases = (
-        (names["iso639_3"] + " " + names["nllb"] + " " + names["aliases"])
-        .str.lower()
-        .str.replace("_", "-")
-    )
-    about = facts(list(lists["model"]))
-    free = licences.commercial(about["licence"])
-    own = languages.facts()["autonym"].reindex(names.index).fillna("")
-    return {
-        "boards": table.drop_duplicates("id")[BOARD].to_dict("records"),
-        "models": (
-            about.assign(**about[FACTS[2:6]].apply(_plain), commercial=free).to_dict(
-                "records"
-            )
-        ),
-        "languages": [
-            {
-                "code": code,
-                "name": name,
-                "autonym": own[code],
-                "aliases": other.split(),
-                "page": code in paged,
-            }
-            for code, name, other in zip(
-                names.index, names["name"], aliases, strict=True
-            )
-        ],
-        "addresses": list(lists["address"]),
-        "rows": {column: coded[column].tolist() for column in ROW},
-    }
-
-
-def _plain(numbers: pd.Series) -> pd.Series:
-    return numbers.astype(object).where(numbers.notna(), None)
-
-
-def script(data: dict) -> str:
-    """Return the script that the explorer loads: `payload` as JSON, compressed, in
-    letters that mean nothing to HTML.
-
-    A page on disk may load a script but no other file. `book/explorer.md` and
-    `book/_files/explorer` are the page.
-    """
-    text = json.dumps(data, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
-    packed = base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
-    return f'window.ATLAS = "{packed}";\n'
+    return fullest_board(dataset).query("above != 0").groupby("lang")["value"].max()

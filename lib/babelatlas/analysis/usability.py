@@ -125,27 +125,3 @@ def states(table: pd.DataFrame, line: float = 0.5) -> np.ndarray:
         ["not decided", "not usable", "usable", "borderline"],
         "hardly usable",
     )
-
-
-def english_over_time(
-    table: pd.DataFrame, classes: pd.Series, dates: pd.Index, gains: pd.Series
-) -> pd.DataFrame:
-    """Return the best English accuracy so far among as many classes as each language
-    has: dates x languages.
-
-    `table`: model, value (English accuracy among all classes) and date of each model;
-    `classes`: by language; `gains`: as of `english_gains`, where a model has none their
-    mean. Languages with fewer classes than `part_of_gain` knows have no value.
-
-    >>> rows = pd.DataFrame({"model": ["a", "b"], "value": [0.4, 0.5], "date": [1, 2]})
-    >>> english_over_time(rows, pd.Series({"de": 1000, "sw": 100}), pd.Index([1, 2]), pd.Series({"a": 0.3, "b": 0.1}))
-        de   sw
-    1  0.4  0.7
-    2  0.5  0.7
-    """
-    gain = table["model"].map(gains).fillna(gains.mean()).to_numpy()
-    values = table["value"].to_numpy()[:, None] + np.outer(gain, part_of_gain(classes))
-    by_model = pd.DataFrame(
-        values, index=table["date"].to_numpy(), columns=classes.index
-    )
-    return by_model.groupby(level=0).max().cummax().reindex(dates, method="ffill")

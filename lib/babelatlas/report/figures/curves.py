@@ -5,14 +5,12 @@ languages over a limit.
 from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
 from babelatlas.report.figures.look import (
     MARKERS,
     band,
-    in_order,
     line_of,
     log_axis,
     percent_axis,
@@ -104,74 +102,3 @@ def at_least(curves: pd.DataFrame, marks: Sequence[int] = ()) -> Axes:
     )
     axis.legend(loc="lower left")
     return with_data(axis, curves)
-
-
-def steps_over_time(
-    table: pd.DataFrame, panel: str, series: str, ylabel: str, bold: Sequence[str] = ()
-) -> np.ndarray:
-    """Draw values that change at dates as steps, one panel below the other, a line for
-    each value of `series`.
-
-    `table`: panel, series, date, value, ci_low, ci_high (fractions; the band, NaN where
-    there is none). Each line ends at the last date of its panel and carries its name
-    there, moved apart from the others; those in `bold` are thicker. Each panel has its
-    own years. A dotted line stands at 0. Returns the Axes of the panels.
-    """
-    panels, names = in_order(table[panel]), in_order(table[series])
-    _, axes = plt.subplots(
-        len(panels),
-        1,
-        figsize=(7.2, 0.5 + 3.1 * len(panels)),
-        squeeze=False,
-        layout="constrained",
-    )
-    low = min(table["ci_low"].min(), table["value"].min(), 0)
-    top = max(table["ci_high"].max(), table["value"].max())
-    bottom, top = low - 0.03 * (top - low), top + 0.03 * (top - low)
-    for axis, title in zip(axes[:, 0], panels, strict=True):
-        rows = table[table[panel] == title]
-        end, last = rows["date"].max(), {}
-        for place, name in enumerate(names):
-            part = rows[rows[series] == name].sort_values("date", kind="stable")
-            if part.empty:
-                continue
-            part = pd.concat([part, part.tail(1).assign(date=end)])
-            look = line_of(place) | {
-                "marker": MARKERS[place % len(MARKERS)],
-                "markersize": 4.5,
-            }
-            band(axis, part, "date", look["color"], step="post")
-            axis.plot(
-                part["date"],
-                part["value"],
-                drawstyle="steps-post",
-                lw=1.2 + (name in bold),
-                **look,
-            )
-            last[name] = part["value"].iloc[-1]
-        height = -np.inf
-        for name in sorted(last, key=last.get):
-            height = max(last[name], height + 0.075 * (top - bottom))
-            look = {
-                "color": line_of(names.index(name))["color"],
-                "weight": "bold" if name in bold else "normal",
-            }
-            look |= {
-                "xytext": (7, 0),
-                "textcoords": "offset points",
-                "va": "center",
-                "size": 10.5,
-            }
-            axis.annotate(
-                f"{name} {100 * last[name]:.0f}",
-                (end, height),
-                annotation_clip=False,
-                **look,
-            )
-        axis.axhline(0, color="0.4", linewidth=1, linestyle=":", zorder=1, marker="")
-        years = pd.date_range(rows["date"].min(), end, freq="YS")
-        axis.set_xticks(years, years.year)
-        axis.set_title(title, size=11, loc="left")
-        axis.set(ylim=(bottom, top), ylabel=ylabel)
-        percent_axis(axis)
-    return with_data(axes[:, 0], table)
