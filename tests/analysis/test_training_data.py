@@ -2,7 +2,6 @@
 and the shipped results.
 """
 
-from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -17,28 +16,6 @@ FAST = {"n_resamples": 200}
 @pytest.fixture(scope="module")
 def wide():
     return training_data.recall()
-
-
-@pytest.fixture
-def small():
-    """Recall of a model without a filter and one with, in English and in five languages
-    of three families.
-    """
-    recalls = {
-        "en": [0.4, 0.5],
-        "de": [0.4, 0.2],
-        "fr": [0.4, 0.3],
-        "fi": [0.2, 0.1],
-        "ja": [0.3, 0.0],
-        "hu": [0.2, 0.1],
-    }
-    return pd.DataFrame.from_dict(recalls, orient="index", columns=["pool", "filtered"])
-
-
-PAIR = pd.DataFrame(
-    [["1", "basic", "basic", "filtered", "pool"]],
-    columns=["scale", "filtering", "filter", "model", "unfiltered"],
-)
 
 
 def models(rows):
@@ -70,37 +47,6 @@ def test_recall_is_the_mean_of_both_directions(wide):
     assert sorted(rows["direction"]) == ["i2t", "t2i"]
     assert wide.loc["de", name] == pytest.approx(rows["value"].sum() / 2)
     assert len(wide) == 36
-
-
-def test_the_share_kept_is_that_of_the_means_and_the_tests_are_of_the_points(small):
-    row = training_data.retained(small, PAIR, **FAST).iloc[0]
-    assert row["value"] == pytest.approx(
-        (0.2 + 0.3 + 0.1 + 0.0 + 0.1) / (0.4 + 0.4 + 0.2 + 0.3 + 0.2)
-    )
-    assert row["points"] == pytest.approx(-0.8 / 5)
-    assert row["ci_low"] <= row["value"] <= row["ci_high"]
-    assert (row["n"], row["n_families"]) == (5, 3)
-    gaps = {"by language": [0.2, 0.1, 0.1, 0.3, 0.1], "by family": [0.3, 0.2, 0.3]}
-    for name, column in (("by language", "p"), ("by family", "p_family")):
-        signed = [
-            sum(np.multiply(signs, gaps[name]))
-            for signs in product([1, -1], repeat=len(gaps[name]))
-        ]
-        assert row[column] == pytest.approx(
-            np.mean(np.abs(signed) >= sum(gaps[name]) - 1e-9)
-        )
-
-
-def test_groups_have_their_own_share_and_one_family_has_no_interval(small):
-    table = training_data.retained(
-        small, PAIR, {"Latin": ["de", "fi"], "other": ["ja"]}, **FAST
-    ).set_index("group")
-    assert table["value"].to_list() == pytest.approx([0.5, 0.0])
-    # All languages of the first group keep one half, whatever families are drawn.
-    assert table.loc["Latin", ["ci_low", "ci_high"]].to_list() == pytest.approx(
-        [0.5, 0.5]
-    )
-    assert np.isnan(table.loc["other", "ci_low"])
 
 
 def test_multilingual_text_towers_and_models_without_results_are_apart():

@@ -1,14 +1,8 @@
 """What a filter of the training data, and what size, do to recall in English and in
 other languages.
 
-Filters are compared on one pool at the same compute: the models of DataComp (Gadre et
-al. 2023, arXiv:2304.14108), each against the model of the same architecture that saw as
-many samples of the unfiltered pool. Sizes are compared on the same training data.
-Languages are related: intervals draw families of languages, tests turn the signs of
-families, too.
+Sizes are compared on the same training data.
 """
-
-from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -26,68 +20,6 @@ def recall(dataset: str = "xm3600", harness: str = "clip_benchmark") -> pd.DataF
     for each model.
     """
     return ranking.by_language(real_models.board(harness, dataset, "recall@1"))
-
-
-def retained(
-    wide: pd.DataFrame,
-    pairs: pd.DataFrame,
-    groups: Mapping[str, Sequence[str]] | None = None,
-    n_resamples: int = 2000,
-    n_permutations: int = 10_000,
-    seed: int = 0,
-) -> pd.DataFrame:
-    """Return which share of the unfiltered model's recall each filter keeps, in each
-    group of languages.
-
-    `wide` as of `recall`; `pairs`: model and unfiltered (the model of the same
-    compute); `groups`: name -> languages, all but English unless given. A row has the
-    columns of `pairs`, group, filtered and before (mean recall), value (filtered /
-    before) with ci_low and ci_high, points (filtered - before), p and p_family (of the
-    points, sign-flip tests by language and by family), p_holm and p_family_holm
-    (corrected for all rows), n, n_families. Intervals resample families; a group of one
-    family has none.
-    """
-    groups = groups or {"all": [code for code in wide.index if code != ENGLISH]}
-    rows = []
-    for group, codes in groups.items():
-        member = ranking.members(codes, languages.families(codes))
-        n = member.shape[1]
-        times = (
-            np.vstack([np.ones(n), bootstrap.resample_weights(n, n_resamples, seed)])
-            @ member.T
-        )
-        times /= times.sum(axis=1, keepdims=True)
-        for pair in pairs.to_dict("records"):
-            recalls = wide.loc[codes, [pair["model"], pair["unfiltered"]]].to_numpy()
-            after, before = (times @ recalls).T
-            share = np.divide(
-                after, before, out=np.full_like(after, np.nan), where=before > 0
-            )
-            low, high = (
-                bootstrap.percentile_interval(share[1:], n_clusters=n)
-                if n > 1
-                else (np.nan, np.nan)
-            )
-            gap = recalls[:, :1] - recalls[:, 1:]
-            p, p_family = (
-                tests.sign_flips(each, n_permutations, seed)[0]
-                for each in (gap, member.T @ gap)
-            )
-            row = pair | {
-                "group": group,
-                "filtered": after[0],
-                "before": before[0],
-                "value": share[0],
-            }
-            row |= {
-                "ci_low": low,
-                "ci_high": high,
-                "points": after[0] - before[0],
-                "p": p,
-                "p_family": p_family,
-            }
-            rows.append(row | {"n": len(codes), "n_families": n})
-    return tests.with_holm(pd.DataFrame(rows))
 
 
 def constant_data(
