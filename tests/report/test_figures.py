@@ -393,24 +393,6 @@ def test_two_ways_have_one_scale_a_line_of_equality_and_a_panel_for_each_set():
     )  # four panels are two by two, not three and one
 
 
-def test_lines_of_size_are_least_squares_on_the_log_odds_and_no_two_look_alike():
-    odds = np.exp([-2.0, -1, 0])
-    rows = [
-        (f"s{place}", size, value)
-        for place in range(9)
-        for size, value in zip([1, 10, 100], odds / (1 + odds), strict=True)
-    ]
-    table = pd.DataFrame(rows, columns=["series", "size", "value"]).assign(
-        panel="English"
-    )
-    (axis,) = figures.size_lines(table, "size", "GFLOPs", [1, 10, 100])
-    marks, line = axis.lines[:2]
-    np.testing.assert_allclose(
-        line.get_ydata(), marks.get_ydata()
-    )  # three points on one line
-    assert axis.get_yscale() == "logit"
-    handles = axis.figure.legends[0].legend_handles
-    assert len({(each.get_color(), each.get_marker()) for each in handles}) == 9
 
 
 def test_two_triangles_hold_the_two_numbers_of_a_pair_and_leave_what_is_missing_blank():

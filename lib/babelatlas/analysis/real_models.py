@@ -11,36 +11,27 @@ from babelatlas.base.errors import InputError
 from babelatlas.models import registry as entries
 from babelatlas.stats import bootstrap, tests
 
+# What the pages call the data sets of released results.
 DATASETS = {
     "xm3600": "Crossmodal-3600",
     "xtd": "XTD",
     "xflickrco": "xFlickrCO",
     "wit": "WIT",
     "marvl": "MaRVL",
-}
-DATASETS |= {
     "babel-imagenet": "Babel-ImageNet",
     "xvnli": "XVNLI",
     "xgqa": "xGQA",
     "nlvr2": "NLVR2",
-}
-DATASETS |= {
     "sts17-visual": "STS17, as images",
     "stsb-visual": "STS benchmark, as images",
     "imagenet-1k": "ImageNet",
-}
-DATASETS |= {
     "worldcuisines": "WorldCuisines, five choices",
     "vizwiz": "VizWiz, translated",
     "immich": "Crossmodal-3600",
-}
-DATASETS |= {
     "indian-reasoning": "MathVista, ScienceQA, MMMU",
     "jmmmu": "JMMMU",
     "mmmu": "MMMU",
     "cvqa-ja": "CVQA",
-}
-DATASETS |= {
     "vidore3": "ViDoRe 3",
     "vidore2": "ViDoRe 2",
     "jinavdr-wikimediacommonsdocuments": "JinaVDR, Commons",
@@ -80,12 +71,12 @@ def board(
     >>> board("mteb", "xm3600", "recall@1").groupby("model").size().unique().tolist()
     [36]
     """
-    where = {"variant": variant, "direction": direction}
-    where = {name: value for name, value in where.items() if value is not None}
-    rows = released.one_run(
-        released.read(harness=harness, dataset=dataset, metric=metric, **where),
-        everywhere,
-    )
+    where = {"harness": harness, "dataset": dataset, "metric": metric}
+    if variant is not None:
+        where["variant"] = variant
+    if direction is not None:
+        where["direction"] = direction
+    rows = released.one_run(released.read(**where), everywhere)
     if rows.duplicated(["model", "lang", "direction"]).any():
         raise InputError(
             f"The leaderboard of {harness} on {dataset} has several {metric} of one"
@@ -112,12 +103,11 @@ def own_board(scores: pd.DataFrame, dataset: str, metric: str) -> pd.DataFrame:
 
     `scores`: a `languages` table; models of the miniature are left out.
     """
-    rows = scores[
-        (scores["dataset"] == dataset)
-        & scores["metric"].isin([metric, f"t2i {metric}", f"i2t {metric}"])
-    ]
-    small = {name for name, entry in entries.known().items() if entry.embedded}
-    return _scores(rows[~rows["model"].isin(small)], "metric")
+    of_dataset = scores["dataset"] == dataset
+    of_metric = scores["metric"].isin([metric, f"t2i {metric}", f"i2t {metric}"])
+    miniature = {name for name, entry in entries.known().items() if entry.embedded}
+    is_real = ~scores["model"].isin(miniature)
+    return _scores(scores[of_dataset & of_metric & is_real], "metric")
 
 
 def registry() -> pd.DataFrame:
@@ -126,30 +116,29 @@ def registry() -> pd.DataFrame:
     Those with released results come first, then the entries of the list of models
     without any; what an entry does not say is empty.
     """
-    known, rest = (
-        released.models().reset_index(drop=True).drop(columns="released"),
-        entries.table(),
-    )
-    rest = rest[(rest["repository"] != "") & ~rest["name"].isin(known["model"])]
-    names = {
+    with_results = released.models().reset_index(drop=True).drop(columns="released")
+    others = entries.table()
+    is_new = ~others["name"].isin(with_results["model"])
+    others = others[(others["repository"] != "") & is_new]
+    columns = {
         "name": "model",
         "series": "family",
         "parameters": "parameters_m",
         "data": "training_data",
-    }
-    names |= {
         "year": "release_date",
         "n_languages": "languages",
         "counted_by": "declared_by",
     }
-    rest = rest.drop(columns="family").rename(columns=names)
-    rest = rest.assign(
-        title=rest["model"], entry=rest["model"], weights="open", kind="embedding"
+    others = others.drop(columns="family").rename(columns=columns)
+    others = others.assign(
+        title=others["model"], entry=others["model"], weights="open", kind="embedding"
     )
     for column in ("release_date", "languages"):
-        rest[column] = rest[column].astype(str).replace("0", "")
-    joined = pd.concat([known, rest.reindex(columns=known.columns)], ignore_index=True)
-    return joined.fillna(dict.fromkeys(known.select_dtypes(exclude="number"), ""))
+        others[column] = others[column].astype(str).replace("0", "")
+    others = others.reindex(columns=with_results.columns)
+    models = pd.concat([with_results, others], ignore_index=True)
+    texts = with_results.select_dtypes(exclude="number").columns
+    return models.fillna(dict.fromkeys(texts, ""))
 
 
 def best(table: pd.DataFrame, alpha: float = 0.05) -> pd.DataFrame:
@@ -164,8 +153,8 @@ def best(table: pd.DataFrame, alpha: float = 0.05) -> pd.DataFrame:
     that an unpaired test is conservative. Where n is not known there is neither
     interval nor test (NaN), and `same` is False.
 
-    >>> rows = pd.DataFrame({"model": list("abc"), "value": [0.5, 0.49, 0.2], "n": 1000, "n_correct": [500, 490, 200]})
-    >>> best(rows)["same"].tolist()
+    >>> rows = pd.DataFrame({"model": list("abc"), "n_correct": [500, 490, 200], "n": 1000})
+    >>> best(rows.assign(value=rows["n_correct"] / rows["n"]))["same"].tolist()
     [True, True, False]
     """
     if table["model"].duplicated().any():
@@ -176,19 +165,20 @@ def best(table: pd.DataFrame, alpha: float = 0.05) -> pd.DataFrame:
     table = table.sort_values(
         ["value", "model"], ascending=[False, True], ignore_index=True
     )
-    n = table["n"].to_numpy(float)
     # A share that is no whole number of its cases, within its rounding, still gives
     # their number nearly.
-    correct = (
-        table["n_correct"].fillna((table["value"] * table["n"]).round()).to_numpy(float)
-    )
-    known, (low, high, p) = n > 0, np.full((3, len(table)), np.nan)
-    low[known], high[known] = bootstrap.exact_interval(correct[known], n[known])
-    if len(table) and known[0]:
-        p[known] = two_shares(correct[0], n[0], correct[known], n[known])
+    nearly_correct = (table["value"] * table["n"]).round()
+    correct = table["n_correct"].fillna(nearly_correct).to_numpy(float)
+    n = table["n"].to_numpy(float)
+    has_n = n > 0
+    low, high, p = np.full((3, len(table)), np.nan)
+    low[has_n], high[has_n] = bootstrap.exact_interval(correct[has_n], n[has_n])
+    if len(table) and has_n[0]:
+        p[has_n] = two_shares(correct[0], n[0], correct[has_n], n[has_n])
         p[0] = np.nan
     table = table.assign(ci_low=low, ci_high=high, p_holm=tests.holm(p))
-    return table.assign(same=(table["p_holm"] >= alpha) | (table.index == 0))[COLUMNS]
+    table["same"] = (table["p_holm"] >= alpha) | (table.index == 0)
+    return table[COLUMNS]
 
 
 def two_shares(
@@ -216,19 +206,16 @@ def pareto_front(table: pd.DataFrame, cost: str, value: str) -> pd.DataFrame:
     value at a lower cost; equal rows stay together. Rows without a cost or a value are
     left out.
 
-    >>> pareto_front(pd.DataFrame({"cost": [1, 2, 3, None], "value": [0.2, 0.1, 0.5, 0.9]}), "cost", "value")
+    >>> rows = pd.DataFrame({"cost": [1, 2, 3, None], "value": [0.2, 0.1, 0.5, 0.9]})
+    >>> pareto_front(rows, "cost", "value")
        cost  value
     0   1.0    0.2
     2   3.0    0.5
     """
-    kept = table.dropna(subset=[cost, value]).sort_values(
-        [cost, value], ascending=[True, False], kind="stable"
-    )
-    of_cost = kept.groupby(cost)[value].max()
-    cheaper = of_cost.cummax().shift(
-        fill_value=-np.inf
-    )  # the highest value of all cheaper rows
-    return kept[
-        (kept[value] == kept[cost].map(of_cost))
-        & (kept[value] > kept[cost].map(cheaper))
-    ]
+    table = table.dropna(subset=[cost, value])
+    table = table.sort_values([cost, value], ascending=[True, False], kind="stable")
+    best_of_cost = table.groupby(cost)[value].max()
+    best_of_cheaper = best_of_cost.cummax().shift(fill_value=-np.inf)
+    is_best_of_cost = table[value] == table[cost].map(best_of_cost)
+    beats_all_cheaper = table[value] > table[cost].map(best_of_cheaper)
+    return table[is_best_of_cost & beats_all_cheaper]

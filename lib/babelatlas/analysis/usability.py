@@ -25,11 +25,11 @@ def english_gains(source: str = "geigle2024") -> pd.Series:
     The names are those of the registry. Source: Geigle et al. (2024), Tables 2 and 3.
     """
     rows = published.by_group(source).query("group == 'English'")
-    wide = rows.pivot(index="model", columns="table", values="value")
+    by_table = rows.pivot(index="model", columns="table", values="value")
     names = {
         entry.paper_row: entry.name for entry in registry.MODELS if entry.paper_row
     }
-    return (wide["3"] - wide["2"]).rename(index=names).rename("gain")
+    return (by_table["3"] - by_table["2"]).rename(index=names).rename("gain")
 
 
 def part_of_gain(classes: np.ndarray | pd.Series) -> np.ndarray:
@@ -44,10 +44,9 @@ def part_of_gain(classes: np.ndarray | pd.Series) -> np.ndarray:
     array([ 0.,  1., nan])
     """
     classes = np.asarray(classes, float)
-    known = (classes >= FEWEST_CLASSES) & (classes <= ALL_CLASSES)
-    return np.log(ALL_CLASSES / np.where(known, classes, np.nan)) / np.log(
-        ALL_CLASSES / FEWEST_CLASSES
-    )
+    in_range = (classes >= FEWEST_CLASSES) & (classes <= ALL_CLASSES)
+    classes = np.where(in_range, classes, np.nan)
+    return np.log(ALL_CLASSES / classes) / np.log(ALL_CLASSES / FEWEST_CLASSES)
 
 
 def best_english_among(
@@ -59,13 +58,13 @@ def best_english_among(
     `accuracy`: of models among all 1,000 classes, `gains`: as of `english_gains`; both
     by name, and only models that have both count.
 
-    >>> best_english_among([1000, 100], pd.Series({"a": 0.7, "b": 0.6}), pd.Series({"a": 0.1, "b": 0.3}))
+    >>> accuracy, gains = pd.Series({"a": 0.7, "b": 0.6}), pd.Series({"a": 0.1, "b": 0.3})
+    >>> best_english_among([1000, 100], accuracy, gains)
     array([0.7, 0.9])
     """
     both = accuracy.index.intersection(gains.index)
-    return (
-        accuracy[both].to_numpy() + np.outer(part_of_gain(classes), gains[both])
-    ).max(axis=1)
+    gains_of_classes = np.outer(part_of_gain(classes), gains[both])
+    return (accuracy[both].to_numpy() + gains_of_classes).max(axis=1)
 
 
 def share_interval(table: pd.DataFrame) -> pd.DataFrame:

@@ -36,6 +36,5 @@ from babelatlas.report.figures.pictures import contact_sheet
 from babelatlas.report.figures.scatter import (
     correlation_panels,
     cost_fronts,
-    size_lines,
     two_ways,
 )

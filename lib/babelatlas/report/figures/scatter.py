@@ -1,14 +1,10 @@
 """Two numbers of every row against each other."""
 
-from collections.abc import Sequence
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
 from babelatlas.report.figures.look import (
-    LINES,
-    MARKERS,
     in_order,
     legend_below,
     log_axis,
@@ -213,55 +209,3 @@ def cost_fronts(points: pd.DataFrame, label: str) -> np.ndarray:
         handles, [*texts, *keys["name"]], loc="outside lower left", ncols=2, fontsize=9
     )
     return with_data(axes[0], drawn, name="model")
-
-
-def size_lines(
-    table: pd.DataFrame, x: str, xlabel: str, ticks: Sequence[float]
-) -> np.ndarray:
-    """Draw recall against the size of the models, panels side by side, with a line for
-    each value of `series`.
-
-    `table`: panel, series, x (the column named), value (a fraction between 0 and 1).
-    Sizes are on a log axis with `ticks`, values on one of log odds, on which each line
-    is the least-squares one. Returns the Axes of the panels.
-    """
-    panels, names = (in_order(table[column]) for column in ("panel", "series"))
-    figure, axes = side_by_side(panels, 5.0)
-    for axis, title in zip(axes, panels, strict=True):
-        for place, name in enumerate(names):
-            rows = table[
-                (table["panel"] == title) & (table["series"] == name)
-            ].sort_values(x, kind="stable")
-            odds = np.log(rows["value"] / (1 - rows["value"]))
-            line = np.polyval(np.polyfit(np.log10(rows[x]), odds, 1), np.log10(rows[x]))
-            colour, marker = look_of(name, place)
-            look = {
-                "color": colour,
-                "linestyle": LINES[MARKERS.index(marker)],
-                "marker": marker,
-            }
-            axis.plot(
-                rows[x], rows["value"], markersize=5.5, **(look | {"linestyle": ""})
-            )
-            axis.plot(
-                rows[x],
-                1 / (1 + np.exp(-line)),
-                linewidth=1.2,
-                **(look | {"marker": ""}),
-            )
-            axis.plot(
-                [], [], label=name, markersize=5.5, linewidth=1.2, **look
-            )  # both in the legend
-        log_axis(axis, "x", ticks)
-        axis.set_xlabel(xlabel, size=10.5)
-    axes[0].set_yscale("logit")
-    shares = [
-        share
-        for share in (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8)
-        if share <= 1.2 * table["value"].max()
-    ]
-    axes[0].set_yticks(shares, [f"{share:.0%}" for share in shares])
-    axes[0].yaxis.minorticks_off()
-    axes[0].set_ylabel("recall@1", size=10.5)
-    legend_below(figure, axes[0])
-    return with_data(axes, table)

@@ -1,0 +1,274 @@
+"""Which real model performs best across languages: leaderboards of released results,
+with tests between their models.
+
+A leaderboard ("board") is one harness, data set, metric and variant. Intervals resample
+language families and queries; tests flip the signs of families.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import pandas as pd
+
+from babelatlas.analysis import ranking, real_models
+from babelatlas.base import languages, licences, released, tables
+from babelatlas.report.formatting import intervals
+from babelatlas.stats import tests
+
+Board = tuple[str, str, str, str]  # harness, data set, metric, variant ("" for none)
+TOWERS = {"yes": "multilingual text tower", "no": "English text tower"}
+COSTS = {"parameters (millions)": "parameters_m", "GFLOPs": "gflops"}
+
+
+def read_boards(boards: Iterable[Board], own: str) -> dict[Board, pd.DataFrame]:
+    """Return the scores of each board, as of `real_models.board`.
+
+    `own`: a table `languages` of a run, whose real models form a last board with the
+    data set and metric of the first; "" for none.
+    """
+    scores = {
+        board: real_models.board(*board[:3], board[3] or None) for board in boards
+    }
+    _, dataset, metric, _ = next(iter(scores))
+    of_run = tables.read(own, "languages") if own else tables.empty("languages")
+    of_run = real_models.own_board(of_run, dataset, metric)
+    if len(of_run):
+        scores["this run", dataset, metric, ""] = of_run
+    return scores
+
+
+def rank_boards(boards: Mapping[Board, pd.DataFrame], **options) -> pd.DataFrame:
+    """Return the ranks of the models of each board, by their mean over languages.
+
+    Columns: those of `ranking.ranks`, board (its title), harness, dataset, metric, kind
+    (what is resampled, "families"; for the first board "languages", too), title of the
+    model, and ranks (the rank with its interval, as text). `options`: n_resamples, seed.
+    """
+    parts = []
+    for place, (board, scores) in enumerate(boards.items()):
+        harness, dataset, metric, _ = board
+        clusters = {"families": languages.families(scores["lang"].unique())}
+        if place == 0:
+            clusters["languages"] = None
+        for kind, cluster in clusters.items():
+            ranks = ranking.ranks(scores, cluster=cluster, **options)
+            title = real_models.title(harness, dataset, metric)
+            ranks = ranks.assign(board=title, kind=kind, harness=harness)
+            parts.append(ranks.assign(dataset=dataset, metric=metric))
+    ranked = pd.concat(parts)
+    titles = released.models()["title"]
+    ranked["title"] = ranked["model"].map(titles).fillna(ranked["model"])
+    ranked["ranks"] = [
+        f"{row.rank} ({row.rank_low}–{row.rank_high})" for row in ranked.itertuples()
+    ]
+    return ranked
+
+
+class MainBoard(NamedTuple):
+    """The models of the first board, and which of them differ.
+
+    `models`: rows of `rank_boards` (families), with text (mean and interval),
+    parameters (millions), licence, date, above_guessing (True where the model is above
+    guessing in each language). `pairs`: `ranking.comparisons` of all of them, by
+    family. `separate`: the most models that all differ from each other. `neighbours`:
+    how many models differ from the next one, by "families" and "languages", as text.
+    """
+
+    models: pd.DataFrame
+    pairs: pd.DataFrame
+    separate: int
+    neighbours: dict[str, str]
+
+
+def compare_models(
+    boards: Mapping[Board, pd.DataFrame], ranked: pd.DataFrame, **options
+) -> MainBoard:
+    """Compare the models of the first board in pairs; `options`: n_resamples, seed."""
+    board, scores = next(iter(boards.items()))
+    family = languages.families(scores["lang"].unique())
+    pairs = ranking.comparisons(scores, cluster=family, **options)
+    separate = ranking.significantly_different(pairs)["separate"].iloc[0]
+
+    is_first = ranked["board"] == ranked["board"].iloc[0]
+    models = ranked[is_first & (ranked["kind"] == "families")]
+    neighbours = {}
+    for kind, cluster in {"families": family, "languages": None}.items():
+        order = ranked.loc[is_first & (ranked["kind"] == kind), "model"]
+        neighbours[kind] = _neighbours(scores, order, cluster, options["seed"])
+
+    facts = released.models().reindex(models["model"])
+    models = models.assign(
+        text=intervals(models),
+        parameters=facts["parameters_m"].to_numpy(),
+        licence=facts["licence"].to_numpy(),
+        date=facts["released"].to_numpy(),
+        above_guessing=models["model"].map(_above_guessing(board)).to_numpy(),
+    )
+    return MainBoard(models, pairs, separate, neighbours)
+
+
+def _neighbours(
+    scores: pd.DataFrame,
+    order: pd.Series,
+    cluster: Mapping[str, str] | None,
+    seed: int,
+) -> str:
+    """Return how many models differ significantly from the next one in the order."""
+    recall = ranking.by_language(scores)[order].to_numpy()
+    gaps = recall[:, :-1] - recall[:, 1:]
+    member = ranking.members(sorted(scores["lang"].unique()), cluster)
+    p = tests.step_down(member.T @ gaps, seed=seed)[1]
+    return f"{(p < 0.05).sum()} of {len(p)}"
+
+
+def _above_guessing(board: Board) -> pd.Series:
+    """Return whether each model is above guessing in each language, in all directions.
+
+    By the lower end of the exact 95 % interval.
+    """
+    harness, dataset, metric, _ = board
+    rows = released.read(harness=harness, dataset=dataset, metric=metric)
+    rows = released.one_run(rows)
+    return (rows["excess_low"] > 0).groupby(rows["model"]).all()
+
+
+def recommendations(models: pd.DataFrame) -> pd.DataFrame:
+    """Return which model to take for what: title, use, text, parameters, licence.
+
+    `models`: of `MainBoard`, the best first; only those above guessing count.
+    """
+    able = models[models["above_guessing"]]
+    by_use = [("best", able.head(1))]
+    dated = able.dropna(subset=["date"]).sort_values(["date", "value"])
+    for row in dated.tail(1).itertuples():
+        by_use.append((f"newest ({row.date:%Y-%m})", dated.tail(1)))
+    free = able[licences.commercial(able["licence"])]
+    by_use.append(("best for commercial use", free.head(1)))
+    front = real_models.pareto_front(able, "parameters", "value")[::-1]
+    for row in front[1:].itertuples():
+        use = f"at most {row.parameters:,.0f} million"
+        by_use.append((use, front.loc[[row.Index]]))
+
+    advice = pd.concat([part.assign(use=use) for use, part in by_use])
+    uses = advice.groupby("model", sort=False)["use"].agg(", ".join)
+    advice = advice.drop_duplicates("model")
+    advice["use"] = advice["model"].map(uses)
+    return advice[["title", "use", "text", "parameters", "licence"]]
+
+
+def pairs_by_length(
+    scores: pd.DataFrame, main: MainBoard, lengths: Sequence[int], seed: int
+) -> pd.DataFrame:
+    """Return how many pairs differ when only the best models are compared, as a table
+    to read; the last row is all models.
+    """
+    n_models = len(main.models)
+    family = languages.families(scores["lang"].unique())
+    rows = []
+    for length in [*(length for length in lengths if length < n_models), n_models]:
+        pairs = main.pairs
+        if length < n_models:
+            best = main.models["model"].head(length)
+            part = scores[scores["model"].isin(best)]
+            pairs = ranking.comparisons(part, cluster=family, n_resamples=1, seed=seed)
+        n_different = (pairs["p_adjusted"] < 0.05).sum()
+        n_by_holm = (tests.holm(pairs["p"]) < 0.05).sum()
+        share = 100 * n_different / len(pairs)
+        rows.append([length, len(pairs), n_different, share, n_by_holm])
+    columns = [
+        "best models compared",
+        "pairs",
+        "differ significantly",
+        "share (%)",
+        "by Holm's method",
+    ]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def cost_points(models: pd.DataFrame) -> pd.DataFrame:
+    """Return the points of `figures.cost_fronts`: the models by parameters and by
+    FLOPs, with numbers for those of a Pareto front.
+
+    `models`: of `MainBoard`. Columns: name, panel, series (text tower), cost, value,
+    number.
+    """
+    facts = released.models().reindex(models["model"])
+    towers = facts["multilingual_text"].map(TOWERS).fillna("text tower not stated")
+    base = pd.DataFrame(
+        {
+            "name": models["title"].to_numpy(),
+            "series": towers.to_numpy(),
+            "value": models["value"].to_numpy(),
+        }
+    )
+    points = pd.concat(
+        [
+            base.assign(panel=panel, cost=facts[column].to_numpy())
+            for panel, column in COSTS.items()
+        ],
+        ignore_index=True,
+    )
+    fronts = [
+        real_models.pareto_front(part, "cost", "value")
+        for _, part in points.groupby("panel", sort=False)
+    ]
+    on_front = pd.concat(fronts)
+    best_first = on_front.sort_values("value", ascending=False, kind="stable")
+    names = best_first["name"].unique()
+    numbers = points["name"].map({name: number for number, name in enumerate(names, 1)})
+    numbers = numbers.where(points.index.isin(on_front.index)).fillna(0)
+    points["number"] = numbers.astype(int)
+    return points[["name", "panel", "series", "cost", "value", "number"]]
+
+
+def best_of_boards(
+    boards: Mapping[Board, pd.DataFrame], ranked: pd.DataFrame, seed: int
+) -> pd.DataFrame:
+    """Return the best model of each board but the first, as a table to read."""
+    rows = []
+    for board, scores in list(boards.items())[1:]:
+        harness, dataset, metric, _ = board
+        title = real_models.title(harness, dataset, metric)
+        ranks = ranked[(ranked["board"] == title) & (ranked["harness"] == harness)]
+        best = ranks.iloc[0]
+        family = languages.families(scores["lang"].unique())
+        pairs = ranking.comparisons(scores, cluster=family, n_resamples=1, seed=seed)
+        of_best = pairs[pairs["first"] == best["model"]]
+        rows.append(
+            {
+                "leaderboard": f"{title}, {task(board, scores)}, {best['n']} languages",
+                "models": len(ranks),
+                "best model": best["title"],
+                "mean (%)": intervals(ranks).iloc[0],
+                "not significantly below it": (of_best["p_adjusted"] >= 0.05).sum(),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def task(board: Board, scores: pd.DataFrame) -> str:
+    """Return what the models of a board are asked for, in words."""
+    if "imagenet" in board[1]:
+        return "class names alone"
+    return "both directions" if scores["directions"].max() == 2 else "text to image"
+
+
+def means_of_open_models(
+    benchmarks: Mapping[str, tuple[str, str, str, Sequence[str]]],
+) -> pd.DataFrame:
+    """Return the mean of each open model over the languages of each benchmark.
+
+    `benchmarks`: name -> harness, data set, metric, variants; of retrieval, text to
+    image. Columns: benchmark, model, value (fraction), languages (of the benchmark).
+    """
+    weights = released.models()["weights"]
+    parts = []
+    for name, (harness, dataset, metric, variants) in benchmarks.items():
+        rows = released.read(harness=harness, dataset=dataset, metric=metric)
+        rows = released.one_run(rows)
+        rows = rows[(rows["direction"] != "i2t") & rows["variant"].isin(variants)]
+        rows = rows[rows["model"].map(weights) == "open"]
+        means = rows.groupby("model")["value"].mean().reset_index()
+        n_languages = rows["lang"].nunique()
+        parts.append(means.assign(benchmark=name, languages=n_languages))
+    return pd.concat(parts, ignore_index=True)

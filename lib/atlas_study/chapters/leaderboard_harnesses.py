@@ -1,0 +1,349 @@
+"""Whether harnesses report the same recall of the same models, whether they rank them
+alike, and what a tokenizer has to do with it.
+
+Compared are the cases (model, data set, language, variant, direction, metric) that two
+harnesses evaluated with the same weights: CLIP_benchmark, and mteb or the code of
+Babel-ImageNet.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import stats as scipy_stats
+
+from babelatlas.analysis import ranking
+from babelatlas.base import languages, paths, released, tables
+from babelatlas.report.formatting import intervals
+from babelatlas.stats import bootstrap, correlation, regression, tests
+
+FIRST = "clip_benchmark"
+PAIRS = {
+    "mteb": "mteb − CLIP_benchmark",
+    "babel-imagenet": "Babel-ImageNet's code − CLIP_benchmark",
+}
+CASE = ["model", "dataset", "lang", "variant", "direction", "metric"]
+SIGLIPS = "English SigLIPs"
+MULTILINGUAL = "multilingual models"
+
+
+def kinds() -> pd.Series:
+    """Return the kind of each released model: English SigLIPs, other English models,
+    multilingual models.
+    """
+    models = released.models()
+    is_siglip = models["family"].str.contains("SigLIP")
+    is_multilingual = models["multilingual_text"] == "yes"
+    english = np.where(is_siglip, SIGLIPS, "other English models")
+    kind = np.where(is_multilingual, MULTILINGUAL, english)
+    return pd.Series(kind, index=models.index)
+
+
+def shared_cases() -> pd.DataFrame:
+    """Return the cases that CLIP_benchmark and another harness both evaluated.
+
+    Columns: harness (the other one), `CASE`, value_first and n_first (of the other
+    harness), value_second and n_second (of CLIP_benchmark), value (the difference,
+    fractions), kind of the model.
+    """
+    results = released.one_run(released.read(), everywhere=True)
+    kind = kinds()
+    results = results[["harness", *CASE, "value", "n"]]
+    second = results[results["harness"] == FIRST].drop(columns="harness")
+    parts = []
+    for harness in PAIRS:
+        first = results[results["harness"] == harness]
+        both = first.merge(
+            second, on=CASE, suffixes=("_first", "_second"), validate="one_to_one"
+        )
+        both["value"] = both["value_first"] - both["value_second"]
+        parts.append(both.assign(kind=both["model"].map(kind)))
+    return pd.concat(parts, ignore_index=True)
+
+
+def same_recall(cases: pd.DataFrame) -> pd.DataFrame:
+    """Return text-to-image recall@1 on Crossmodal-3600 of `shared_cases`, with a test
+    of each case.
+
+    Added columns: family, script ("Latin script", "other scripts"), p (Fisher's exact
+    test of the two harnesses, two-sided), p_holm (over the cases of a harness).
+    """
+    rows = cases.query(
+        "dataset == 'xm3600' and direction == 't2i' and metric == 'recall@1'"
+    )
+    n = rows[["n_first", "n_second"]].to_numpy(int)
+    recalls = rows[["value_first", "value_second"]].to_numpy()
+    correct = np.rint(recalls * n).astype(int)
+    exact = scipy_stats.hypergeom(n.sum(axis=1), correct.sum(axis=1), n[:, 0])
+    tail = np.minimum(exact.cdf(correct[:, 0]), exact.sf(correct[:, 0] - 1))
+
+    script = languages.table().set_index("code")["script"]
+    is_latin = rows["lang"].map(script) == "Latn"
+    rows = rows.assign(
+        family=rows["lang"].map(languages.families(rows["lang"])),
+        script=is_latin.map({True: "Latin script", False: "other scripts"}),
+        p=(2 * tail).clip(0, 1),
+    )
+    rows["p_holm"] = rows.groupby("harness")["p"].transform(tests.holm)
+    return rows
+
+
+def differences_by_model(recalls: pd.DataFrame, **options) -> pd.DataFrame:
+    """Return how much each harness's mean recall differs from CLIP_benchmark's, by
+    model.
+
+    `recalls`: of `same_recall`. Columns: those of `bootstrap.mean_interval` (over
+    families), model, pair (`PAIRS`), first and second (means of the two), p_lang and
+    p_family (sign-flip tests, Holm-adjusted over all rows), beyond (languages that
+    differ beyond sampling error). Rows: mteb first, the largest difference on top.
+    """
+    seed = options["seed"]
+    parts = []
+    for (harness, model), rows in recalls.groupby(["harness", "model"], sort=False):
+        rows = rows.sort_values("lang", kind="stable")
+        gap = rows["value"]
+        row = bootstrap.mean_interval(gap, rows["family"], **options)
+        row["model"] = model
+        row["pair"] = PAIRS[harness]
+        row["first"] = rows["value_first"].mean()
+        row["second"] = rows["value_second"].mean()
+        row["p_lang"] = tests.paired_permutation_test(gap, seed=seed)
+        row["p_family"] = tests.paired_permutation_test(
+            gap, seed=seed, clusters=rows["family"]
+        )
+        row["beyond"] = int((rows["p_holm"] < 0.05).sum())
+        parts.append(row)
+    table = pd.concat(parts, ignore_index=True)
+    for column in ("p_lang", "p_family"):
+        table[column] = tests.holm(table[column])
+    return table.sort_values(
+        ["pair", "value"], ascending=[False, False], ignore_index=True
+    )
+
+
+class Shifts(NamedTuple):
+    """How far every caption instead of the first one shifts the recall of each
+    language.
+
+    `languages`: lang, family, x (mean shift of other multilingual models under
+    Babel-ImageNet's code), y (multilingual models under mteb). `correlation`: Pearson's,
+    over families. `between_languages`, `between_models`: share of the variance of the
+    differences, percent. `under_mteb`: the models of y; `n_others`: models of x.
+    """
+
+    languages: pd.DataFrame
+    correlation: pd.DataFrame
+    between_languages: float
+    between_models: float
+    under_mteb: list[str]
+    n_others: int
+
+
+def caption_shifts(recalls: pd.DataFrame, **options) -> Shifts:
+    """Return `Shifts` of multilingual models, whose tokenizers are the same in all
+    harnesses; `recalls`: of `same_recall`.
+    """
+    is_mteb = recalls["harness"] == "mteb"
+    under_mteb = recalls[is_mteb & (recalls["kind"] == MULTILINGUAL)]
+    by_paper = recalls[~is_mteb]
+    others = by_paper[~by_paper["model"].isin(under_mteb["model"])]
+    shift = pd.DataFrame(
+        {
+            "x": others.groupby("lang")["value"].mean(),
+            "y": under_mteb.groupby("lang")["value"].mean(),
+        }
+    )
+    shift = shift.dropna().reset_index()
+    shift["family"] = shift["lang"].map(languages.families(shift["lang"]))
+    pearson = correlation.correlate(shift, "x", "y", "family", ["pearson"], **options)
+
+    deviation = ranking.by_language(by_paper)
+    deviation = (deviation - deviation.to_numpy().mean()).to_numpy()
+    variance = (deviation**2).mean()
+    return Shifts(
+        languages=shift,
+        correlation=pearson,
+        between_languages=100 * (deviation.mean(axis=1) ** 2).mean() / variance,
+        between_models=100 * (deviation.mean(axis=0) ** 2).mean() / variance,
+        under_mteb=list(under_mteb["model"].unique()),
+        n_others=others["model"].nunique(),
+    )
+
+
+def rank_agreement(recalls: pd.DataFrame, n_draws: int, **options) -> pd.DataFrame:
+    """Return Kendall's tau between the rankings of two harnesses, and the tau to expect
+    from sampling error alone.
+
+    Two rows for each set of models ("the two harnesses", "sampling error alone"), means
+    over languages with intervals over families: the columns of
+    `bootstrap.mean_interval`, row, series, p (sign flips of families), p_holm.
+    `n_draws`: simulations of sampling error.
+    """
+    of_mteb = recalls[recalls["harness"] == "mteb"]
+    is_siglip = of_mteb["kind"] == SIGLIPS
+    sets = {
+        "all models, mteb": of_mteb,
+        "without English SigLIPs, mteb": of_mteb[~is_siglip],
+        "English SigLIPs, mteb": of_mteb[is_siglip],
+        "multilingual, Babel-ImageNet's code": recalls[recalls["harness"] != "mteb"],
+    }
+    parts = []
+    for name, rows in sets.items():
+        taus = _taus(rows, n_draws, options["seed"])
+        family = taus["lang"].map(languages.families(taus["lang"]))
+        gap = taus["tau"] - taus["expected"]
+        p = tests.paired_permutation_test(gap, seed=options["seed"], clusters=family)
+        row = f"{name} ({rows['model'].nunique()})"
+        for series, column in (
+            ("the two harnesses", "tau"),
+            ("sampling error alone", "expected"),
+        ):
+            mean = bootstrap.mean_interval(taus[column], family, **options)
+            parts.append(mean.assign(row=row, series=series, p=p))
+    table = pd.concat(parts, ignore_index=True)
+    p_of_set = table.drop_duplicates("row").set_index("row")["p"]
+    adjusted = pd.Series(tests.holm(p_of_set), index=p_of_set.index)
+    return table.assign(p_holm=table["row"].map(adjusted))
+
+
+def _taus(rows: pd.DataFrame, n_draws: int, seed: int) -> pd.DataFrame:
+    """Return lang, tau and expected: the mean tau of two simulated harnesses that have
+    the pooled recall of each model.
+    """
+    first = ranking.by_language(rows, "value_first")
+    second = ranking.by_language(rows, "value_second").to_numpy()
+    n_first = ranking.by_language(rows, "n_first").to_numpy()
+    n_second = ranking.by_language(rows, "n_second").to_numpy()
+    codes = first.index
+    first = first.to_numpy()
+    pooled = (first * n_first + second * n_second) / (n_first + n_second)
+
+    rng = np.random.default_rng([seed, *first.shape])
+    size = (n_draws, *first.shape)
+    simulated = [
+        rng.binomial(n.astype(int), pooled, size=size) / n for n in (n_first, n_second)
+    ]
+    expected = np.nanmean(ranking.kendall(*simulated), axis=0)
+    tau = ranking.kendall(first, second)
+    return pd.DataFrame({"lang": codes, "tau": tau, "expected": expected}).dropna()
+
+
+class UnknownLetters(NamedTuple):
+    """Recall lost under CLIP_benchmark against the words that have an unknown letter.
+
+    `languages`: lang, kind (of models), known (name of the letters taken as known),
+    words (share with an unknown letter), loss (share of recall@1 lost), family, script.
+    `correlations`: Spearman's by kind, known and which ("all languages", "Latin
+    script"), with text. `bands`: regression lines of the English SigLIPs by known.
+    """
+
+    languages: pd.DataFrame
+    correlations: pd.DataFrame
+    bands: pd.DataFrame
+
+
+def unknown_letters(
+    recalls: pd.DataFrame,
+    letters: Mapping[str, str],
+    least_recall: float,
+    **options,
+) -> UnknownLetters:
+    """Return how lost recall depends on letters that a tokenizer does not know.
+
+    `recalls`: of `same_recall`; `letters`: name -> letters taken as known;
+    `least_recall`: languages in which mteb reports less are left out.
+    """
+    of_mteb = recalls[recalls["harness"] == "mteb"]
+    parts = []
+    for kind, rows in of_mteb.groupby("kind", sort=False):
+        by_language = rows.groupby(["lang", "family", "script"], as_index=False)
+        recall = by_language[["value_first", "value_second"]].mean()
+        parts.append(recall.assign(kind=kind))
+    means = pd.concat(parts, ignore_index=True)
+    means = means[means["value_first"] >= least_recall]
+    means["loss"] = 1 - means["value_second"] / means["value_first"]
+    words = [
+        _unknown_words(set(means["lang"]), set(known)).assign(known=name)
+        for name, known in letters.items()
+    ]
+    means = means.merge(pd.concat(words), on="lang")
+
+    parts = []
+    for (kind, known), rows in means.groupby(["kind", "known"], sort=False):
+        latin = rows[rows["script"] == "Latin script"]
+        for which, part in {"all languages": rows, "Latin script": latin}.items():
+            fit = correlation.correlate(
+                part, "words", "loss", "family", ["spearman"], **options
+            )
+            parts.append(fit.assign(kind=kind, known=known, which=which))
+    fits = pd.concat(parts, ignore_index=True)
+    fits["text"] = intervals(fits, ".2f", 1, " to ")
+
+    siglips = means[means["kind"] == SIGLIPS]
+    bands = [
+        regression.regression_band(part, "words", "loss", "family", **options).assign(
+            known=known
+        )
+        for known, part in siglips.groupby("known", sort=False)
+    ]
+    return UnknownLetters(means, fits, pd.concat(bands))
+
+
+def _unknown_words(langs: set[str], known: set[str]) -> pd.DataFrame:
+    """Return which share of the words of the ImageNet labels has a letter that is not
+    known: lang, words.
+    """
+    labels = tables.read(paths.DATA / "labels.parquet", "labels")
+    labels = labels[labels["lang"].isin(langs)]
+    texts = labels["label"].str.normalize("NFKC").str.lower().str.split()
+    words = labels.assign(word=texts).explode("word")
+    words["word"] = words["word"].str.replace(r"[\W\d_]", "", regex=True)
+    words = words[words["word"] != ""]
+    is_unknown = words["word"].map(lambda word: not set(word) <= known)
+    return is_unknown.groupby(words["lang"]).mean().rename("words").reset_index()
+
+
+def differences_by_metric(cases: pd.DataFrame, **options) -> pd.DataFrame:
+    """Return mean differences of `shared_cases` by data set, direction, metric and kind
+    of models.
+
+    Columns: pair, dataset, direction, metric, group ("English SigLIPs", "others"),
+    models, languages, value, ci_low, ci_high (over families; NaN for English alone).
+    """
+    is_siglip = cases["kind"] == SIGLIPS
+    cases = cases.assign(
+        pair=cases["harness"].map(PAIRS), group=np.where(is_siglip, SIGLIPS, "others")
+    )
+    by = ["pair", "dataset", "direction", "metric", "group"]
+    rows = []
+    for key, part in cases.groupby(by, sort=False):
+        value, low, high = part["value"].mean(), np.nan, np.nan
+        if set(part["lang"]) != {"en"}:
+            family = part["lang"].map(languages.families(part["lang"]))
+            mean = bootstrap.mean_interval(part["value"], family, **options).iloc[0]
+            value, low, high = mean[["value", "ci_low", "ci_high"]]
+        n_models = part["model"].nunique()
+        rows.append([*key, n_models, part["lang"].nunique(), value, low, high])
+    columns = [*by, "models", "languages", "value", "ci_low", "ci_high"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def equal_checkpoints() -> pd.DataFrame:
+    """Return checkpoints of a harness that are equal in every released number, as a
+    table to read.
+    """
+    results = released.read()
+    results["case"] = results.groupby(CASE[1:]).ngroup()
+    results = results.sort_values("case", kind="stable")
+    runs = results.groupby(["harness", "checkpoint"])[["case", "value"]].agg(tuple)
+    runs = runs.reset_index().groupby(["harness", "case", "value"])["checkpoint"]
+    runs = runs.agg(list).reset_index()
+    n_cases = runs["case"].map(len)
+    equal = runs[(n_cases > 1) & (runs["checkpoint"].map(len) > 1)]
+    return pd.DataFrame(
+        {
+            "checkpoints": equal["checkpoint"].map(" = ".join),
+            "equal results": n_cases[equal.index],
+        }
+    )

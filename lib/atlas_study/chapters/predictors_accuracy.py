@@ -1,0 +1,297 @@
+"""Which properties of a language are associated with published accuracy: the mixed
+model, its effects, and how they depend on choices.
+
+The table is that of `predictors.published_drivers`: training recipes and languages are
+crossed random effects.
+"""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import stats as scipy_stats
+
+from atlas_study.chapters import predictors
+from babelatlas.base import languages, published
+from babelatlas.report.formatting import intervals
+from babelatlas.stats import mixed_model, tests
+
+TERMS = ["log_tokens", "log_classes", "script", "family", "listed"]
+RANDOM = {
+    "model": ("model", ""),
+    "slope of tokens": ("model", "log_tokens"),
+    "not in Latin script": ("model", "not_latin"),
+    "training language": ("model", "is_listed"),
+    "language": ("lang", ""),
+}
+LABELS = {
+    "log_tokens": "ten times the text",
+    "log_classes": "twice the classes",
+    "listed: listed": "being a training language",
+    "listed: no list published": "no list published",
+}
+MAIN_EFFECTS = ["log_tokens", "log_classes", "listed: listed"]
+
+
+class AccuracyModel(NamedTuple):
+    """The mixed model of published accuracy.
+
+    `scales`: AIC, skewness of residuals and their correlation with fitted values, by
+    scale, the best first; `scale`: the best one. `by_model`: the fit by maximum
+    likelihood to all models, none averaged. `table` and `main`: the rows by training
+    recipe, and their fit. `effects`: `mixed_model.effects` in points, with label.
+    `tested`: the effects with Wald's interval by name, with df, p (Holm-adjusted), text
+    and languages (those with the property).
+    """
+
+    scales: pd.DataFrame
+    scale: str
+    by_model: mixed_model.Fit
+    table: pd.DataFrame
+    main: mixed_model.Fit
+    effects: pd.DataFrame
+    tested: pd.DataFrame
+
+
+def fit_accuracy(
+    source: str, tokens: str, minimum: int, n_resamples: int, seed: int
+) -> AccuracyModel:
+    """Fit the accuracies of a published table on the scale with the lowest AIC.
+
+    `source`, `tokens`, `minimum`: as for `predictors.published_drivers`.
+    """
+    models = predictors.published_drivers(source, tokens, minimum, by_recipe=False)
+    table = predictors.published_drivers(source, tokens, minimum)
+    fits = {}
+    rows = []
+    for scale in mixed_model.SCALES:
+        models[scale] = mixed_model.scaled(models, scale)
+        table[scale] = mixed_model.scaled(table, scale)
+        fits[scale] = mixed_model.fit(models, scale, TERMS, RANDOM, reml=False)
+        residuals = fits[scale].table["residual"]
+        fitted = fits[scale].table["fitted"]
+        correlation = residuals.abs().corr(fitted, method="spearman")
+        aic = mixed_model.aic(fits[scale], scale)
+        rows.append([scale, aic, scipy_stats.skew(residuals), correlation])
+    columns = [
+        "scale",
+        "AIC",
+        "skewness of residuals",
+        "correlation of residual size and fitted value",
+    ]
+    scales = pd.DataFrame(rows, columns=columns)
+    scales = scales.sort_values("AIC", ignore_index=True, kind="stable")
+    best = scales["scale"].iloc[0]
+
+    main = mixed_model.fit(table, best, TERMS, RANDOM)
+    effects = mixed_model.effects(main, best, ("lang", "model"), n_resamples, seed=seed)
+    effects["label"] = effects["name"].replace(LABELS)
+    tested = _tested(main, effects)
+    return AccuracyModel(scales, best, fits[best], table, main, effects, tested)
+
+
+def _tested(main: mixed_model.Fit, effects: pd.DataFrame) -> pd.DataFrame:
+    """Return the effects with Wald's interval, df, p, text and languages."""
+    wald = mixed_model.wald(main).set_index("name").iloc[1:]
+    tested = effects[effects["interval"] == "Wald"].set_index("name")
+    tested = tested.assign(df=wald["df"], p=tests.holm(wald["p"]))
+    rounded = tested.round(1)
+    with_dash = intervals(rounded, "+.1f", 1)
+    with_to = intervals(rounded, "+.1f", 1, " to ")
+    tested["text"] = with_dash.where(tested["ci_low"] >= 0, with_to)
+    tested["languages"] = [
+        _languages_with(main.table, name, term) for name, term in tested["term"].items()
+    ]
+    return tested
+
+
+def _languages_with(table: pd.DataFrame, name: str, term: str) -> int:
+    """Return in how many languages a level of a term occurs; all for a number."""
+    if name != term:
+        table = table[table[term] == name.partition(": ")[2]]
+    return table["lang"].nunique()
+
+
+def list_slopes(model: AccuracyModel, n_resamples: int, seed: int) -> pd.DataFrame:
+    """Return what being a training language is associated with, for each recipe with a
+    list.
+
+    Columns: those of `mixed_model.slopes`, and languages (how many are listed).
+    """
+    slopes = mixed_model.slopes(
+        model.main,
+        "training language",
+        model.scale,
+        "lang",
+        n_resamples,
+        seed,
+        fixed="listed: listed",
+    )
+    listed = model.table.groupby("model")["is_listed"]
+    share = slopes["level"].map(listed.mean())
+    slopes["languages"] = slopes["level"].map(listed.sum()).astype(int)
+    return slopes[(share > 0) & (share < 1)].reset_index(drop=True)
+
+
+def differences(model: AccuracyModel) -> pd.DataFrame:
+    """Return observed minus expected accuracy by language, as a table to read, the
+    largest difference first.
+    """
+    table = model.main.table
+    effects = model.main.effects
+    of_language = effects[effects["name"] == "language"].set_index("level")["value"]
+    back = mixed_model.SCALES[model.scale][1]
+    expected = back(table["fitted"] - table["lang"].map(of_language))
+    rows = pd.DataFrame(
+        {
+            "lang": table["lang"],
+            "difference (points)": 100 * (table["value"] - expected),
+            "mean accuracy (%)": table["value"],
+            "tokens (millions)": table["tokens"],
+            "classes": table["classes"],
+            "training recipes that list it": table["listed"] == predictors.LISTED,
+        }
+    )
+    by_language = rows.groupby("lang").agg(
+        {
+            "difference (points)": "mean",
+            "mean accuracy (%)": "mean",
+            "tokens (millions)": "first",
+            "classes": "first",
+            "training recipes that list it": "sum",
+        }
+    )
+    by_language["mean accuracy (%)"] *= 100
+    by_language = by_language.sort_values(
+        "difference (points)", key=np.abs, ascending=False, kind="stable"
+    )
+    by_language.index = by_language.index.map(languages.name)
+    return by_language.reset_index(names="language")
+
+
+def other_choices(
+    model: AccuracyModel, source: str, tokens: str, minimum: int
+) -> pd.DataFrame:
+    """Return the effects in points under other choices of rows, tokens and scales.
+
+    One row for each effect, one column for each choice. Where only the rows change, the
+    variance components are those of the main model.
+    """
+    main, scale, table = model.main, model.scale, model.table
+    other = "as printed" if tokens == "corrected" else "corrected"
+    samples = {
+        "only recipes with a list": table[table["listed"] != predictors.NO_LIST],
+        "with English": predictors.published_drivers(
+            source, tokens, minimum, english=True
+        ),
+        "other table of tokens": predictors.published_drivers(source, other, minimum),
+    }
+    values = {"main model": main.coefficients.set_index("name")["value"]}
+    for name, rows in samples.items():
+        rows = rows.assign(**{scale: mixed_model.scaled(rows, scale)})
+        values[name] = mixed_model.predict(main, rows)
+
+    # Recipes whose intercepts vary without limit are compared only with themselves.
+    components = main.components.copy()
+    components.loc[components["name"] == "model", "variance"] *= 1e4
+    alone = replace(main, components=components)
+    values["recipes compared only with themselves"] = mixed_model.predict(alone, table)
+
+    order = main.coefficients["name"]
+    points = {
+        name: mixed_model.in_points(main, value.reindex(order).to_numpy(), scale)[0]
+        for name, value in values.items()
+    }
+    refits = {"models, none averaged": (model.by_model, scale)}
+    for other_scale in mixed_model.SCALES:
+        if other_scale != scale:
+            refit = mixed_model.fit(table, other_scale, TERMS, RANDOM)
+            refits[f"scale: {other_scale}"] = (refit, other_scale)
+    for name, (refit, its_scale) in refits.items():
+        value = refit.coefficients["value"].to_numpy()
+        points[name] = mixed_model.in_points(refit, value, its_scale)[0]
+    effects = pd.DataFrame(points, index=order)
+    effects = effects.drop(index=["intercept", "listed: no list published"])
+    return effects.rename(index=LABELS)
+
+
+def without_one(model: AccuracyModel) -> pd.DataFrame:
+    """Return the main effects without one training recipe or one family, in points.
+
+    Columns: left out, effect (label), value, ci_low and ci_high (NaN), change (absolute
+    difference from the effect with all).
+    """
+    parts = []
+    for by in ("model", "family"):
+        equations = mixed_model.sums_by_cluster(model.main, by)
+        all_but_one = 1 - np.eye(len(equations["clusters"]))
+        coefficients = mixed_model.solve(equations, all_but_one)
+        points = mixed_model.in_points(model.main, coefficients, model.scale)
+        points = pd.DataFrame(points, columns=equations["names"])
+        for name in MAIN_EFFECTS:
+            change = (points[name] - model.tested.loc[name, "value"]).abs()
+            parts.append(
+                pd.DataFrame(
+                    {
+                        "left out": equations["clusters"],
+                        "effect": LABELS[name],
+                        "value": points[name],
+                        "ci_low": np.nan,
+                        "ci_high": np.nan,
+                        "change": change,
+                    }
+                )
+            )
+    return pd.concat(parts, ignore_index=True)
+
+
+class Residuals(NamedTuple):
+    """Checks of the residuals: moments, Shapiro-Wilk's and Brown-Forsythe's p, and the
+    standard deviation by recipe, ascending.
+    """
+
+    skewness: float
+    kurtosis: float
+    p_normal: float
+    p_equal_spread: float
+    spread: pd.Series
+
+
+def check_residuals(model: AccuracyModel) -> Residuals:
+    """Return whether the residuals are normal, and spread alike in all recipes."""
+    residuals = model.main.table["residual"]
+    by_recipe = model.main.table.groupby("model")["residual"]
+    parts = [part for _, part in by_recipe]
+    return Residuals(
+        skewness=float(scipy_stats.skew(residuals)),
+        kurtosis=float(scipy_stats.kurtosis(residuals)),
+        p_normal=scipy_stats.shapiro(residuals).pvalue,
+        p_equal_spread=scipy_stats.levene(*parts, center="median").pvalue,
+        spread=by_recipe.std().sort_values(kind="stable"),
+    )
+
+
+class LeftOut(NamedTuple):
+    """Languages that the model lacks, and those with the label alone, as text; "none"
+    where there are none.
+    """
+
+    without_tokens: str
+    label_only: str
+
+
+def left_out(model: AccuracyModel, source: str) -> LeftOut:
+    """Return which published languages have no number of tokens, and which of the
+    others have no translated prompts.
+    """
+    in_model = set(model.table["lang"])
+    groups = published.groups(source).query("lang != 'en'")
+    lacking = groups[~groups["lang"].isin(in_model)]
+    lacking = [
+        f"{languages.name(row.lang)} ({row.classes} classes)"
+        for row in lacking.itertuples()
+    ]
+    bare = published.by_language(source).query("variant == 'label only'")["lang"]
+    bare = [languages.name(lang) for lang in bare.unique() if lang in in_model]
+    return LeftOut(", ".join(lacking) or "none", ", ".join(bare) or "none")
