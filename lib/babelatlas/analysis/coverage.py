@@ -1,10 +1,9 @@
-"""Which languages a label set reaches and which concepts it names: by family, by depth
-in WordNet, and what is lost.
+"""Which languages a label set reaches, by family and by the text that there is of them,
+and what WordNet says of its classes.
 
-The questions are those of two papers: classes for each language (Geigle et al. 2024,
-Table 5), classes against the tokens that a language model has read (their Fig. 4), and
-how universal and how specific ImageNet's concepts are (Liu et al. 2021, MaRVL, section
-2.2 and Fig. 2). `babelatlas ship coverage` makes what ships again.
+The questions are those of Geigle et al. (2024): classes for each language (their Table
+5), and classes against the tokens that a language model has read (their Fig. 4).
+`babelatlas ship coverage` makes what ships again.
 """
 
 import itertools
@@ -21,16 +20,6 @@ from babelatlas.stats import correlation
 
 ENGLISH = "en"
 DOG = "n02084071"
-# The lexicographer files of WordNet that hold at least ten of ImageNet's classes, by
-# what they are called here.
-FIELDS = {
-    "noun.animal": "animal",
-    "noun.artifact": "artefact",
-    "noun.food": "food",
-    "noun.plant": "plant",
-    "noun.object": "landscape",
-}
-NAMED = "named"
 # The tables of tokens, see `tokens`.
 TOKENS = ("as printed", "corrected")
 
@@ -71,16 +60,6 @@ def synset_facts(wnids: Sequence[str]) -> pd.DataFrame:
     )
 
 
-def fields(facts: pd.DataFrame) -> pd.Series:
-    """Return the field of meaning of each class: "dog", "other animal", "artefact",
-    "food", "plant", ... "other".
-    """
-    names = (
-        facts["lexname"].map(FIELDS).fillna("other").replace({"animal": "other animal"})
-    )
-    return names.mask(facts["dog"].astype(bool), "dog")
-
-
 @cache
 def babel_imagenet() -> pd.DataFrame:
     """Return the number of classes of each of the 298 languages that Babel-ImageNet
@@ -96,35 +75,6 @@ def count_classes(table: pd.DataFrame) -> pd.DataFrame:
     lang, n_classes.
     """
     return table.groupby("lang")["wnid"].nunique().rename("n_classes").reset_index()
-
-
-def beside(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
-    """Return two counts of classes (lang, n_classes) side by side, a row for each
-    language of either but English.
-
-    Columns: lang, name, ours, theirs (0 where a language is not there), group (the
-    paper's, by `theirs`; "none" where it has no class), in the order of `theirs`, then
-    `ours`, most first.
-    """
-    both = ours.merge(
-        theirs,
-        on="lang",
-        how="outer",
-        suffixes=("_ours", "_theirs"),
-        validate="one_to_one",
-    )
-    both = both.rename(
-        columns={"n_classes_ours": "ours", "n_classes_theirs": "theirs"}
-    ).query("lang != @ENGLISH")
-    both = both.fillna({"ours": 0, "theirs": 0}).astype({"ours": int, "theirs": int})
-    both["name"] = both["lang"].map(languages.name)
-    both["group"] = [
-        languages.group_by_classes(n) if n else "none" for n in both["theirs"]
-    ]
-    both = both.sort_values(
-        ["theirs", "ours", "lang"], ascending=[False, False, True], ignore_index=True
-    )
-    return both[["lang", "name", "ours", "theirs", "group"]]
 
 
 def at_least(counts: pd.DataFrame) -> pd.DataFrame:
@@ -253,52 +203,3 @@ def token_correlation(
         "n",
     ]
     return pd.concat(parts, ignore_index=True)[columns]
-
-
-def concepts(labels: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFrame:
-    """Return in how many languages, families and macroareas each class is named;
-    columns of `facts` and four more.
-
-    `labels` has the columns lang and wnid; English does not count. `facts`: one row for
-    each class, as `synsets` gives. Added: n_languages, n_families and n_macroareas
-    (Glottolog's; those of no family or macroarea do not count), field.
-    """
-    table = labels.loc[labels["lang"] != ENGLISH, ["lang", "wnid"]].drop_duplicates()
-    home = languages.table().set_index("code")[["family", "macroarea"]]
-    home = home.mask(home.isin(["", *languages.NOT_FAMILIES]))
-    found = (
-        table.join(home, on="lang")
-        .groupby("wnid")[["lang", "family", "macroarea"]]
-        .nunique()
-    )
-    found.columns = ["n_languages", "n_families", "n_macroareas"]
-    counted = found.reindex(facts["wnid"], fill_value=0).reset_index(drop=True)
-    return pd.concat([facts.reset_index(drop=True), counted], axis=1).assign(
-        field=fields(facts).to_numpy()
-    )
-
-
-def outcomes(
-    stages: dict[str, pd.DataFrame], codes: Sequence[str], wnids: Sequence[str]
-) -> pd.DataFrame:
-    """Return what became of every class in every language: columns lang, wnid, outcome;
-    all combinations, in order.
-
-    `stages`: what takes words away -> the table (columns lang, wnid) of what is left
-    after it, in order, from all words of the sources to the label set. The outcome is
-    "named" where the last table has the class, else the name of the stage after the
-    last table that has it: the first stage where none has. An ordered categorical,
-    "named" first.
-
-    >>> left = pd.DataFrame({"lang": ["si"], "wnid": ["n1"]})
-    >>> outcomes({"no source": left, "English": left[:0]}, ["si"], ["n1", "n2"]).outcome.tolist()
-    ['English', 'no source']
-    """
-    index = pd.MultiIndex.from_product([codes, wnids], names=["lang", "wnid"])
-    left = np.zeros(len(index), int)  # the last stage that has the class: 0 for none
-    for number, table in enumerate(stages.values(), start=1):
-        left[index.isin(pd.MultiIndex.from_frame(table[["lang", "wnid"]]))] = number
-    kinds = pd.CategoricalDtype([NAMED, *reversed(stages)], ordered=True)
-    return index.to_frame(index=False).assign(
-        outcome=pd.Categorical.from_codes(len(stages) - left, dtype=kinds)
-    )
