@@ -98,6 +98,12 @@ def test_agreement_with_babel_imagenet_is_pooled_over_the_languages_that_are_ask
     assert in_common.is_monotonic_decreasing
 
 
+def test_a_language_without_wordnets_to_compare_has_none_in_the_table():
+    agreement = label_quality.with_babel_imagenet(["de"], n_resamples=50)
+    assert agreement.by_language["language"].tolist() == ["German"]
+    assert agreement.by_language["wordnets"].isna().all()
+
+
 def test_translations_of_four_languages_are_compared_with_each_label_set():
     near = label_quality.with_translations()
     assert near["language"].nunique() == 4

@@ -66,7 +66,9 @@ class Audit(NamedTuple):
 class Defects(NamedTuple):
     """Defects that the words show, in labels of the same languages."""
 
-    rates: pd.DataFrame  # labels, lang ("" for all), language, check, count, value, ci, n
+    rates: (
+        pd.DataFrame
+    )  # labels, lang ("" for all), language, check, count, value, ci, n
     table: pd.DataFrame  # of those over all languages, as a page shows it
     sizes: dict[str, int]  # name of a label set -> number of its labels
     n_cleaned: int  # labels of this study
@@ -331,9 +333,13 @@ def _agreement_by_language(counted: pd.DataFrame) -> pd.DataFrame:
     table = table.rename(columns=COMPARED_HEADS)
 
     wordnets = percent[percent["source"].str.startswith("omw-")]
-    texts = wordnets["source"].str.removeprefix("omw-")
-    texts = texts + " " + wordnets["value"].map("{:.0f}".format)
-    texts = texts.groupby(wordnets["lang"]).agg(", ".join).rename("wordnets")
+    wordnets = wordnets.assign(
+        text=[
+            f"{row.source.removeprefix('omw-')} {row.value:.0f}"
+            for row in wordnets.itertuples()
+        ]
+    )
+    texts = wordnets.groupby("lang")["text"].agg(", ".join).rename("wordnets")
 
     table = table.join(texts)
     table.insert(0, "classes in common", percent.groupby("lang")["n"].max())
