@@ -92,10 +92,14 @@ class Data(NamedTuple):
     ours: pd.DataFrame  # without English
     theirs: pd.DataFrame
     enough: pd.DataFrame  # of ours, with enough classes
+    n_words: int
     n_sources: int
     n_classes_with_words: int
     n_languages_with_words: int
     n_labels: int  # without English
+    n_enough: int  # languages with enough classes
+    n_theirs: int  # languages of Babel-ImageNet
+    n_their_labels: int
     english_note: str
     missing_wordnets: str
 
@@ -113,7 +117,8 @@ class ByLanguage(NamedTuple):
     """Numbers of classes with a label by language, without English."""
 
     languages: pd.DataFrame  # with enough classes: facts and n_classes, most first
-    view: pd.DataFrame  # the same, as a page shows it
+    groups: list[str]  # resource groups of these, the highest first
+    view: pd.DataFrame  # the languages, as a page shows them
     sources: pd.DataFrame  # language, source, value: classes with a word
 
 
@@ -199,6 +204,8 @@ def read(results: str, minimum: int) -> Data:
     counts = coverage.count_classes(label_set)
     their_counts = coverage.babel_imagenet()
     ours = counts[counts["lang"] != "en"]
+    theirs = their_counts[their_counts["lang"] != "en"]
+    enough = ours[ours["n_classes"] >= minimum]
     missing = wordnets.manifest().query("rows == 0")
     return Data(
         label_set=label_set,
@@ -207,12 +214,16 @@ def read(results: str, minimum: int) -> Data:
         counts=counts,
         their_counts=their_counts,
         ours=ours,
-        theirs=their_counts[their_counts["lang"] != "en"],
-        enough=ours[ours["n_classes"] >= minimum],
+        theirs=theirs,
+        enough=enough,
+        n_words=len(words),
         n_sources=words["source"].nunique(),
         n_classes_with_words=words["wnid"].nunique(),
         n_languages_with_words=words["lang"].nunique(),
         n_labels=(label_set["lang"] != "en").sum(),
+        n_enough=len(enough),
+        n_theirs=len(theirs),
+        n_their_labels=theirs["n_classes"].sum(),
         english_note=formatting.english_note({"ImageNet's classes": label_set}),
         missing_wordnets=", ".join(missing["name"]),
     )
@@ -287,7 +298,8 @@ def by_language(data: Data, minimum: int) -> ByLanguage:
     """Return the number of classes of each language, and of each kind of source."""
     table = classes_by_language(data.label_set, minimum)
     view = table[list(LANGUAGE)].rename(columns=LANGUAGE)
-    return ByLanguage(table, view, classes_by_source(data.words))
+    groups = [name for name in GROUPS[::-1] if name in set(table["group"])]
+    return ByLanguage(table, groups, view, classes_by_source(data.words))
 
 
 def classes_by_source(words: pd.DataFrame) -> pd.DataFrame:
