@@ -42,22 +42,30 @@ def synset_facts(wnids: Sequence[str]) -> pd.DataFrame:
     `dog` whether the synset lies below "dog"; `gloss` its definition, `lemmas` its
     English words.
     """
-    wnids, rows = list(wnids), []
-    for wnid, synset in zip(wnids, wordnets.synsets(wnids), strict=True):
-        below = len(synset.hyponyms()) + len(synset.instance_hyponyms())
-        above = {
-            each.offset()
-            for each in synset.closure(
-                lambda each: each.hypernyms() + each.instance_hypernyms()
-            )
-        }
+    dog = int(DOG.removeprefix("n"))
+    columns = ["wnid", "depth", "lexname", "n_hyponyms", "dog", "gloss", "lemmas"]
+    rows = []
+    for wnid, synset in zip(wnids, wordnets.synsets(list(wnids)), strict=True):
+        below = synset.hyponyms() + synset.instance_hyponyms()
+        above = {general.offset() for general in synset.closure(_hypernyms)}
         words = "; ".join(synset.lemma_names()).replace("_", " ")
-        numbers = [synset.min_depth(), synset.lexname(), below, int(DOG[1:]) in above]
-        rows.append([wnid, *numbers, synset.definition(), words])
-    return pd.DataFrame(
-        rows,
-        columns=["wnid", "depth", "lexname", "n_hyponyms", "dog", "gloss", "lemmas"],
-    )
+        rows.append(
+            (
+                wnid,
+                synset.min_depth(),
+                synset.lexname(),
+                len(below),
+                dog in above,
+                synset.definition(),
+                words,
+            )
+        )
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _hypernyms(synset) -> list:
+    """Return the synsets of NLTK that are directly above one."""
+    return synset.hypernyms() + synset.instance_hypernyms()
 
 
 @cache
@@ -74,17 +82,18 @@ def count_classes(table: pd.DataFrame) -> pd.DataFrame:
     """Return the number of classes of each language in a table (lang, wnid): columns
     lang, n_classes.
     """
-    return table.groupby("lang")["wnid"].nunique().rename("n_classes").reset_index()
+    n_classes = table.groupby("lang")["wnid"].nunique()
+    return n_classes.rename("n_classes").reset_index()
 
 
 def at_least(counts: pd.DataFrame) -> pd.DataFrame:
     """Return how many languages of `counts` have at least n_classes, for each that
     occurs: n_classes, n_languages.
     """
-    sizes = counts.loc[counts["n_classes"] > 0, "n_classes"].value_counts().sort_index()
-    return pd.DataFrame(
-        {"n_classes": sizes.index, "n_languages": sizes[::-1].cumsum()[::-1].to_numpy()}
-    )
+    with_classes = counts.loc[counts["n_classes"] > 0, "n_classes"]
+    n_languages = with_classes.value_counts().sort_index(ascending=False).cumsum()
+    table = n_languages.sort_index().rename("n_languages")
+    return table.rename_axis("n_classes").reset_index()
 
 
 def world_counts(counts: pd.DataFrame) -> pd.DataFrame:
@@ -95,15 +104,12 @@ def world_counts(counts: pd.DataFrame) -> pd.DataFrame:
     Serbian, Chinese in two scripts) has the number of its variety with the most
     classes.
     """
-    home = languages.table().set_index("code")["glottocode"]
-    best = (
-        counts.assign(glottocode=counts["lang"].map(home))
-        .groupby("glottocode")["n_classes"]
-        .max()
-    )
-    return languages.world().assign(
-        n_classes=languages.world()["glottocode"].map(best).fillna(0).astype(int)
-    )
+    glottocodes = languages.table().set_index("code")["glottocode"]
+    glottocode = counts["lang"].map(glottocodes)
+    most = counts["n_classes"].groupby(glottocode).max()
+    world = languages.world()
+    n_classes = world["glottocode"].map(most).fillna(0).astype(int)
+    return world.assign(n_classes=n_classes)
 
 
 def reached(
@@ -124,17 +130,17 @@ def reached(
     world = world_counts(counts)
     if by == "family":
         world = world[~world["family"].isin(languages.NOT_FAMILIES)]
-    found = world.assign(
-        named=world["n_classes"] > 0, enough=world["n_classes"] >= minimum
-    ).groupby(by, as_index=False)
-    found = found.agg(
+    world = world.assign(
+        is_named=world["n_classes"] > 0, is_reached=world["n_classes"] >= minimum
+    )
+    table = world.groupby(by, as_index=False).agg(
         n_world=("glottocode", "size"),
-        n_named=("named", "sum"),
-        n_reached=("enough", "sum"),
+        n_named=("is_named", "sum"),
+        n_reached=("is_reached", "sum"),
         most=("n_classes", "max"),
     )
-    found.insert(4, "share", found["n_reached"] / found["n_world"])
-    return found.sort_values(
+    table.insert(4, "share", table["n_reached"] / table["n_world"])
+    return table.sort_values(
         ["n_world", by], ascending=[False, True], ignore_index=True
     )
 
@@ -166,9 +172,10 @@ def with_tokens(
     both = counts[["lang", "n_classes"]].merge(
         tokens(variant), on="lang", validate="one_to_one"
     )
-    both = both[
-        (both["n_classes"] > 0) & ((both["lang"] != ENGLISH) | english)
-    ].reset_index(drop=True)
+    both = both[both["n_classes"] > 0]
+    if not english:
+        both = both[both["lang"] != ENGLISH]
+    both = both.reset_index(drop=True)
     return both.assign(
         log_classes=np.log10(both["n_classes"]), log_tokens=np.log10(both["tokens"])
     )
@@ -184,22 +191,17 @@ def token_correlation(
     ("as printed", "corrected"), english (flag), method ("spearman", of ranks;
     "pearson", of the logarithms), value, ci_low, ci_high (bootstrap over languages), n.
     """
-    parts, options = (
-        [],
-        {"methods": ["spearman", "pearson"], "n_resamples": n_resamples, "seed": seed},
-    )
+    parts = []
     for name, variant, english in itertools.product(counts, TOKENS, (True, False)):
-        both = with_tokens(counts[name], variant, english)
-        found = correlation.correlate(both, "log_tokens", "log_classes", **options)
+        found = correlation.correlate(
+            with_tokens(counts[name], variant, english),
+            "log_tokens",
+            "log_classes",
+            methods=["spearman", "pearson"],
+            n_resamples=n_resamples,
+            seed=seed,
+        )
         parts.append(found.assign(series=name, tokens=variant, english=english))
-    columns = [
-        "series",
-        "tokens",
-        "english",
-        "method",
-        "value",
-        "ci_low",
-        "ci_high",
-        "n",
-    ]
-    return pd.concat(parts, ignore_index=True)[columns]
+    key = ["series", "tokens", "english", "method"]
+    table = pd.concat(parts, ignore_index=True)
+    return table[[*key, "value", "ci_low", "ci_high", "n"]]
