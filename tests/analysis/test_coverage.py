@@ -6,9 +6,6 @@ import os
 
 import numpy as np
 import pandas as pd
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from babelatlas.analysis import coverage
 from babelatlas.base import languages, published
@@ -134,77 +131,3 @@ def test_reached_languages_are_counted_by_family_and_by_macroarea():
     }
     assert areas.n_world.sum() == len(languages.world())
     assert areas.share["Eurasia"] == 1 / areas.n_world["Eurasia"]
-
-
-@pytest.fixture
-def facts():
-    return pd.DataFrame(
-        {
-            "wnid": ["n1", "n2", "n3"],
-            "depth": [4, 8, 9],
-            "lexname": ["noun.food", "noun.animal", "noun.animal"],
-            "n_hyponyms": [2, 1, 0],
-            "dog": [False, False, True],
-        }
-    )
-
-
-def test_concepts_count_languages_families_and_macroareas_but_not_english(facts):
-    named = {"n1": ["de", "nl", "sw", "eo", "en"], "n2": ["de", "en"], "n3": ["en"]}
-    table = pd.DataFrame(
-        [(lang, wnid) for wnid, codes in named.items() for lang in codes],
-        columns=["lang", "wnid"],
-    )
-    found = coverage.concepts(table, facts).set_index("wnid")
-    assert found.n_languages.tolist() == [4, 1, 0]
-    assert found.n_families.tolist() == [2, 1, 0]
-    assert found.n_macroareas.tolist() == [2, 1, 0]
-    assert found.field.tolist() == ["food", "other animal", "dog"]
-
-
-def test_an_outcome_is_what_took_the_last_word_away():
-    words = pd.DataFrame(
-        [("si", "n1"), ("si", "n2"), ("si", "n3"), ("sh", "n1")],
-        columns=["lang", "wnid"],
-    )
-    cleaned = pd.DataFrame(
-        [("si", "n1"), ("si", "n2"), ("hr", "n1")], columns=["lang", "wnid"]
-    )
-    label_set = pd.DataFrame([("si", "n1"), ("hr", "n1")], columns=["lang", "wnid"])
-    stages = {"no source": words, "cleaned": cleaned, "English": label_set}
-    found = coverage.outcomes(stages, ["si", "hr"], ["n1", "n2", "n3", "n4"])
-    assert found.outcome.tolist() == [
-        "named",
-        "English",
-        "cleaned",
-        "no source",
-        "named",
-        *["no source"] * 3,
-    ]
-    assert found.outcome.cat.categories.tolist() == [
-        "named",
-        "English",
-        "cleaned",
-        "no source",
-    ]
-
-
-PAIRS = st.sets(
-    st.tuples(st.sampled_from(["si", "de"]), st.sampled_from(["n1", "n2", "n3"]))
-)
-
-
-@given(PAIRS, PAIRS)
-def test_every_class_of_every_language_has_one_outcome(first, second):
-    tables = [
-        pd.DataFrame(sorted(pairs), columns=["lang", "wnid"])
-        for pairs in (first | second, second)
-    ]
-    stages = dict(zip(["no source", "lost"], tables, strict=True))
-    found = coverage.outcomes(stages, ["si", "de"], ["n1", "n2", "n3"])
-    sizes = found.outcome.value_counts()
-    assert sizes.to_dict() == {
-        "named": len(second),
-        "lost": len(first - second),
-        "no source": 6 - len(first | second),
-    }

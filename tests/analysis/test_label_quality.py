@@ -112,31 +112,6 @@ def test_a_label_that_two_classes_share_is_a_duplicate_whatever_its_case_and_onl
     ]
 
 
-def test_shares_come_with_wilsons_interval_by_language_and_a_bootstrap_over_languages():
-    table = label_set(
-        *(
-            ("de", f"n{number}", "Wort 1" if number < 2 else f"Wort {chr(97 + number)}")
-            for number in range(10)
-        ),
-        ("fr", "n1", "mot"),
-    )
-    found = label_quality.rates(
-        label_quality.counts(label_quality.flags(table, ENGLISH))
-    ).set_index(["lang", "check"])
-    # Wilson (1927), 2 of 10: 0.0567 to 0.5098, as in Newcombe (1998) and R's
-    # prop.test(2, 10, correct = FALSE).
-    assert found.loc[("de", "digits"), ["count", "value", "n"]].tolist() == [2, 0.2, 10]
-    assert found.loc[("de", "digits"), ["ci_low", "ci_high"]].tolist() == pytest.approx(
-        [0.0567, 0.5098], abs=1e-4
-    )
-    assert found.loc[("fr", "digits"), ["count", "n"]].tolist() == [0, 1]
-    whole = found.loc[("", "digits")]
-    assert whole[["count", "n"]].tolist() == [2, 11]
-    assert whole["value"] == pytest.approx(2 / 11)
-    # A share below 20 %, of two languages, which say next to nothing of others.
-    assert whole["ci_low"] < 0.01 < 0.7 < whole["ci_high"] < 1
-
-
 def test_the_shipped_label_set_has_no_defect():
     counted = label_quality.counts(
         label_quality.flags(labels.shipped(), label_quality.senses.shipped())

@@ -13,6 +13,7 @@ not list itself and is added. A concept of NLVR2 is the class of ImageNet that h
 among its labels and is in the same Wikipedias.
 """
 
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -22,7 +23,8 @@ from babelatlas.base import languages
 from babelatlas.base.paths import DATA
 from babelatlas.stats import bootstrap
 
-TABLE, WALS = DATA / "wikipedias.csv", DATA / "wals.csv"
+TABLE = DATA / "wikipedias.csv"
+WALS = DATA / "wals.csv"
 # The everyday names: name, wnid, depth (steps up to "entity" in WordNet 3.0), lexname
 # (its lexicographer file), n_classes (of ImageNet-1k, at or below).
 EVERYDAY = DATA / "everyday_names.csv"
@@ -53,9 +55,7 @@ def shipped() -> pd.DataFrame:
     found).
     """
     table = pd.read_csv(TABLE, dtype=str, keep_default_na=False)
-    steps = pd.array(
-        [int(float(each)) if each else None for each in table["steps"]], "Int64"
-    )
+    steps = pd.to_numeric(table["steps"].replace("", None)).astype("Int64")
     return table.assign(used=table["used"] == "True", steps=steps)[COLUMNS]
 
 
@@ -80,24 +80,26 @@ def _pages(table: pd.DataFrame, source: str) -> pd.DataFrame:
     languages; or "figure 2", as its figure was drawn, which mistakes some for others
     (`wals`).
     """
-    codes = (
-        table["wikipedias"]
-        .reset_index(drop=True)
-        .str.split()
-        .explode()
-        .dropna()
-        .rename("code")
-    )
-    home = pd.DataFrame(index=pd.Index(sorted(set(codes)), name="code"))
-    home["lang"] = list(map(languages.of_wikimedia, home.index))
-    if source != "glottolog":
-        home = home.join(
-            wals().query("source == @source").set_index("code")[["family", "macroarea"]]
-        )
+    codes = table["wikipedias"].reset_index(drop=True).str.split().explode().dropna()
+    pages = codes.rename("code").rename_axis("row").to_frame()
+    return pages.join(_places(sorted(set(codes)), source), on="code")
+
+
+def _places(codes: Sequence[str], source: str) -> pd.DataFrame:
+    """Return lang, family and macroarea of Wikipedias, by their codes; NaN for none."""
+    places = pd.DataFrame(index=pd.Index(codes, name="code"))
+    places["lang"] = list(map(languages.of_wikimedia, codes))
+    columns = ["family", "macroarea"]
+    if source == "glottolog":
+        table = languages.table().set_index("code")[columns]
+        table = table.mask(table.isin(languages.NOT_FAMILIES))
+        places = places.join(table, on="lang")
     else:
-        known = languages.table().set_index("code")[["family", "macroarea"]]
-        home = home.join(known.mask(known.isin(languages.NOT_FAMILIES)), on="lang")
-    return codes.rename_axis("row").to_frame().join(home.replace("", np.nan), on="code")
+        table = wals()
+        places = places.join(
+            table[table["source"] == source].set_index("code")[columns]
+        )
+    return places.replace("", np.nan)
 
 
 def count(table: pd.DataFrame, source: str = "glottolog") -> pd.DataFrame:
@@ -111,30 +113,25 @@ def count(table: pd.DataFrame, source: str = "glottolog") -> pd.DataFrame:
     >>> count(pd.DataFrame(page))[list(COUNTS)].to_numpy().tolist()
     [[3, 3, 1, 1], [0, 0, 0, 0]]
     """
-    found = (
-        _pages(table, source)
-        .groupby("row")[["code", "lang", "family", "macroarea"]]
-        .nunique()
-    )
-    found = found.reindex(range(len(table)), fill_value=0).set_axis(
-        list(COUNTS), axis=1
-    )
-    return pd.concat([table.reset_index(drop=True), found], axis=1)
+    columns = ["code", "lang", "family", "macroarea"]
+    numbers = _pages(table, source).groupby("row")[columns].nunique()
+    numbers = numbers.reindex(range(len(table)), fill_value=0)
+    numbers = numbers.set_axis(list(COUNTS), axis=1)
+    return pd.concat([table.reset_index(drop=True), numbers], axis=1)
 
 
 def as_counted(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table of pages with English among the Wikipedias of every concept, as
     the paper's notebook counts.
     """
-    return table.assign(
-        wikipedias=[
-            " ".join(sorted({*each.split(), "en"})) for each in table["wikipedias"]
-        ]
-    )
+    with_english = [
+        " ".join(sorted({*codes.split(), "en"})) for codes in table["wikipedias"]
+    ]
+    return table.assign(wikipedias=with_english)
 
 
 # Measures
-# -----------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------
 
 
 def _shares(
@@ -143,22 +140,24 @@ def _shares(
     """Return the share of concepts in each column of `hits` (true or false): value,
     ci_low, ci_high, n.
     """
-    grouped = hits.astype(float).groupby(pages.to_numpy(), sort=False)
-    correct, total = grouped.sum().to_numpy(), grouped.size().to_numpy(float)
-    drawn = bootstrap.resample_weights(len(total), n_resamples, seed)
-    ends = bootstrap.percentile_interval(
-        (drawn @ correct) / (drawn @ total)[:, None], n_clusters=len(total)
+    by_page = hits.astype(float).groupby(pages.to_numpy(), sort=False)
+    correct = by_page.sum().to_numpy()
+    total = by_page.size().to_numpy(float)
+    n_pages = len(total)
+    weights = bootstrap.resample_weights(n_pages, n_resamples, seed)
+    shares = (weights @ correct) / (weights @ total)[:, None]
+    ends = bootstrap.percentile_interval(shares, n_clusters=n_pages)
+    totals = np.tile(total[:, None], correct.shape[1])
+    low, high = bootstrap.share_interval(correct, totals, ends)
+    return pd.DataFrame(
+        {
+            "value": hits.mean().to_numpy(),
+            "ci_low": low,
+            "ci_high": high,
+            "n": len(hits),
+        },
+        index=hits.columns,
     )
-    low, high = bootstrap.share_interval(
-        correct, np.tile(total[:, None], correct.shape[1]), ends
-    )
-    facts = {
-        "value": hits.mean().to_numpy(),
-        "ci_low": low,
-        "ci_high": high,
-        "n": len(hits),
-    }
-    return pd.DataFrame(facts, index=hits.columns)
 
 
 def at_least(
@@ -173,15 +172,14 @@ def at_least(
     `counts` as `count` gives them; the numbers of column `column`, from 0 to the most.
     Intervals draw pages.
     """
-    limits, parts = np.arange(counts[column].max() + 1), []
+    limits = np.arange(counts[column].max() + 1)
+    parts = []
     for name, part in counts.groupby("collection", sort=False):
-        hits = pd.DataFrame(part[column].to_numpy()[:, None] >= limits, columns=limits)
-        found = (
-            _shares(hits, part["page"], n_resamples, seed)
-            .rename_axis("at_least")
-            .reset_index()
-        )
-        parts.append(found.assign(collection=name))
+        is_reached = part[column].to_numpy()[:, None] >= limits
+        hits = pd.DataFrame(is_reached, columns=limits)
+        shares = _shares(hits, part["page"], n_resamples, seed)
+        shares = shares.rename_axis("at_least").reset_index()
+        parts.append(shares.assign(collection=name))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -199,16 +197,17 @@ def by_place(
     (concepts); all places that have a Wikipedia, those in which most concepts are
     first. Intervals draw pages.
     """
-    places, parts = _pages(table, source), []
-    hits = pd.crosstab(places.index, places[by]) > 0
+    pages = _pages(table, source)
+    hits = pd.crosstab(pages.index, pages[by]) > 0
     hits = hits.reindex(range(len(table)), fill_value=False)
-    hits = hits[hits.mean().sort_values(ascending=False, kind="stable").index]
-    names = table["collection"].to_numpy()
-    for name in dict.fromkeys(names):
-        part = _shares(
-            hits[names == name], table["page"][names == name], n_resamples, seed
-        )
-        parts.append(part.rename_axis(by).reset_index().assign(collection=name))
+    order = hits.mean().sort_values(ascending=False, kind="stable").index
+    hits = hits[order]
+    collections = table["collection"].to_numpy()
+    parts = []
+    for name in dict.fromkeys(collections):
+        rows = collections == name
+        shares = _shares(hits[rows], table["page"][rows], n_resamples, seed)
+        parts.append(shares.rename_axis(by).reset_index().assign(collection=name))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -219,11 +218,17 @@ def summary(
     fewer: collection, measure, value, ci_low, ci_high, n (concepts); intervals draw
     pages. `counts`: as `count` gives them.
     """
-    table, parts = counts.assign(few=counts["n_wikipedias"] <= limit), []
+    table = counts.assign(few=counts["n_wikipedias"] <= limit)
+    parts = []
     for measure in (*COUNTS, "few"):
-        options = {"n_resamples": n_resamples, "seed": seed, "shares": measure == "few"}
-        found = bootstrap.group_means(
-            table.astype({measure: float}), ["collection"], measure, "page", **options
+        means = bootstrap.group_means(
+            table.astype({measure: float}),
+            ["collection"],
+            measure,
+            "page",
+            n_resamples=n_resamples,
+            seed=seed,
+            shares=measure == "few",
         )
-        parts.append(found.assign(measure=measure))
+        parts.append(means.assign(measure=measure))
     return pd.concat(parts, ignore_index=True)

@@ -1,10 +1,9 @@
-"""Which languages a label set reaches and which concepts it names: by family, by depth
-in WordNet, and what is lost.
+"""Which languages a label set reaches, by family and by the text that there is of them,
+and what WordNet says of its classes.
 
-The questions are those of two papers: classes for each language (Geigle et al. 2024,
-Table 5), classes against the tokens that a language model has read (their Fig. 4), and
-how universal and how specific ImageNet's concepts are (Liu et al. 2021, MaRVL, section
-2.2 and Fig. 2). `babelatlas ship coverage` makes what ships again.
+The questions are those of Geigle et al. (2024): classes for each language (their Table
+5), and classes against the tokens that a language model has read (their Fig. 4).
+`babelatlas ship coverage` makes what ships again.
 """
 
 import itertools
@@ -21,16 +20,6 @@ from babelatlas.stats import correlation
 
 ENGLISH = "en"
 DOG = "n02084071"
-# The lexicographer files of WordNet that hold at least ten of ImageNet's classes, by
-# what they are called here.
-FIELDS = {
-    "noun.animal": "animal",
-    "noun.artifact": "artefact",
-    "noun.food": "food",
-    "noun.plant": "plant",
-    "noun.object": "landscape",
-}
-NAMED = "named"
 # The tables of tokens, see `tokens`.
 TOKENS = ("as printed", "corrected")
 
@@ -53,32 +42,30 @@ def synset_facts(wnids: Sequence[str]) -> pd.DataFrame:
     `dog` whether the synset lies below "dog"; `gloss` its definition, `lemmas` its
     English words.
     """
-    wnids, rows = list(wnids), []
-    for wnid, synset in zip(wnids, wordnets.synsets(wnids), strict=True):
-        below = len(synset.hyponyms()) + len(synset.instance_hyponyms())
-        above = {
-            each.offset()
-            for each in synset.closure(
-                lambda each: each.hypernyms() + each.instance_hypernyms()
-            )
-        }
+    dog = int(DOG.removeprefix("n"))
+    columns = ["wnid", "depth", "lexname", "n_hyponyms", "dog", "gloss", "lemmas"]
+    rows = []
+    for wnid, synset in zip(wnids, wordnets.synsets(list(wnids)), strict=True):
+        below = synset.hyponyms() + synset.instance_hyponyms()
+        above = {general.offset() for general in synset.closure(_hypernyms)}
         words = "; ".join(synset.lemma_names()).replace("_", " ")
-        numbers = [synset.min_depth(), synset.lexname(), below, int(DOG[1:]) in above]
-        rows.append([wnid, *numbers, synset.definition(), words])
-    return pd.DataFrame(
-        rows,
-        columns=["wnid", "depth", "lexname", "n_hyponyms", "dog", "gloss", "lemmas"],
-    )
+        rows.append(
+            (
+                wnid,
+                synset.min_depth(),
+                synset.lexname(),
+                len(below),
+                dog in above,
+                synset.definition(),
+                words,
+            )
+        )
+    return pd.DataFrame(rows, columns=columns)
 
 
-def fields(facts: pd.DataFrame) -> pd.Series:
-    """Return the field of meaning of each class: "dog", "other animal", "artefact",
-    "food", "plant", ... "other".
-    """
-    names = (
-        facts["lexname"].map(FIELDS).fillna("other").replace({"animal": "other animal"})
-    )
-    return names.mask(facts["dog"].astype(bool), "dog")
+def _hypernyms(synset) -> list:
+    """Return the synsets of NLTK that are directly above one."""
+    return synset.hypernyms() + synset.instance_hypernyms()
 
 
 @cache
@@ -95,46 +82,18 @@ def count_classes(table: pd.DataFrame) -> pd.DataFrame:
     """Return the number of classes of each language in a table (lang, wnid): columns
     lang, n_classes.
     """
-    return table.groupby("lang")["wnid"].nunique().rename("n_classes").reset_index()
-
-
-def beside(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
-    """Return two counts of classes (lang, n_classes) side by side, a row for each
-    language of either but English.
-
-    Columns: lang, name, ours, theirs (0 where a language is not there), group (the
-    paper's, by `theirs`; "none" where it has no class), in the order of `theirs`, then
-    `ours`, most first.
-    """
-    both = ours.merge(
-        theirs,
-        on="lang",
-        how="outer",
-        suffixes=("_ours", "_theirs"),
-        validate="one_to_one",
-    )
-    both = both.rename(
-        columns={"n_classes_ours": "ours", "n_classes_theirs": "theirs"}
-    ).query("lang != @ENGLISH")
-    both = both.fillna({"ours": 0, "theirs": 0}).astype({"ours": int, "theirs": int})
-    both["name"] = both["lang"].map(languages.name)
-    both["group"] = [
-        languages.group_by_classes(n) if n else "none" for n in both["theirs"]
-    ]
-    both = both.sort_values(
-        ["theirs", "ours", "lang"], ascending=[False, False, True], ignore_index=True
-    )
-    return both[["lang", "name", "ours", "theirs", "group"]]
+    n_classes = table.groupby("lang")["wnid"].nunique()
+    return n_classes.rename("n_classes").reset_index()
 
 
 def at_least(counts: pd.DataFrame) -> pd.DataFrame:
     """Return how many languages of `counts` have at least n_classes, for each that
     occurs: n_classes, n_languages.
     """
-    sizes = counts.loc[counts["n_classes"] > 0, "n_classes"].value_counts().sort_index()
-    return pd.DataFrame(
-        {"n_classes": sizes.index, "n_languages": sizes[::-1].cumsum()[::-1].to_numpy()}
-    )
+    with_classes = counts.loc[counts["n_classes"] > 0, "n_classes"]
+    n_languages = with_classes.value_counts().sort_index(ascending=False).cumsum()
+    table = n_languages.sort_index().rename("n_languages")
+    return table.rename_axis("n_classes").reset_index()
 
 
 def world_counts(counts: pd.DataFrame) -> pd.DataFrame:
@@ -145,15 +104,12 @@ def world_counts(counts: pd.DataFrame) -> pd.DataFrame:
     Serbian, Chinese in two scripts) has the number of its variety with the most
     classes.
     """
-    home = languages.table().set_index("code")["glottocode"]
-    best = (
-        counts.assign(glottocode=counts["lang"].map(home))
-        .groupby("glottocode")["n_classes"]
-        .max()
-    )
-    return languages.world().assign(
-        n_classes=languages.world()["glottocode"].map(best).fillna(0).astype(int)
-    )
+    glottocodes = languages.table().set_index("code")["glottocode"]
+    glottocode = counts["lang"].map(glottocodes)
+    most = counts["n_classes"].groupby(glottocode).max()
+    world = languages.world()
+    n_classes = world["glottocode"].map(most).fillna(0).astype(int)
+    return world.assign(n_classes=n_classes)
 
 
 def reached(
@@ -174,17 +130,17 @@ def reached(
     world = world_counts(counts)
     if by == "family":
         world = world[~world["family"].isin(languages.NOT_FAMILIES)]
-    found = world.assign(
-        named=world["n_classes"] > 0, enough=world["n_classes"] >= minimum
-    ).groupby(by, as_index=False)
-    found = found.agg(
+    world = world.assign(
+        is_named=world["n_classes"] > 0, is_reached=world["n_classes"] >= minimum
+    )
+    table = world.groupby(by, as_index=False).agg(
         n_world=("glottocode", "size"),
-        n_named=("named", "sum"),
-        n_reached=("enough", "sum"),
+        n_named=("is_named", "sum"),
+        n_reached=("is_reached", "sum"),
         most=("n_classes", "max"),
     )
-    found.insert(4, "share", found["n_reached"] / found["n_world"])
-    return found.sort_values(
+    table.insert(4, "share", table["n_reached"] / table["n_world"])
+    return table.sort_values(
         ["n_world", by], ascending=[False, True], ignore_index=True
     )
 
@@ -216,9 +172,10 @@ def with_tokens(
     both = counts[["lang", "n_classes"]].merge(
         tokens(variant), on="lang", validate="one_to_one"
     )
-    both = both[
-        (both["n_classes"] > 0) & ((both["lang"] != ENGLISH) | english)
-    ].reset_index(drop=True)
+    both = both[both["n_classes"] > 0]
+    if not english:
+        both = both[both["lang"] != ENGLISH]
+    both = both.reset_index(drop=True)
     return both.assign(
         log_classes=np.log10(both["n_classes"]), log_tokens=np.log10(both["tokens"])
     )
@@ -234,71 +191,17 @@ def token_correlation(
     ("as printed", "corrected"), english (flag), method ("spearman", of ranks;
     "pearson", of the logarithms), value, ci_low, ci_high (bootstrap over languages), n.
     """
-    parts, options = (
-        [],
-        {"methods": ["spearman", "pearson"], "n_resamples": n_resamples, "seed": seed},
-    )
+    parts = []
     for name, variant, english in itertools.product(counts, TOKENS, (True, False)):
-        both = with_tokens(counts[name], variant, english)
-        found = correlation.correlate(both, "log_tokens", "log_classes", **options)
+        found = correlation.correlate(
+            with_tokens(counts[name], variant, english),
+            "log_tokens",
+            "log_classes",
+            methods=["spearman", "pearson"],
+            n_resamples=n_resamples,
+            seed=seed,
+        )
         parts.append(found.assign(series=name, tokens=variant, english=english))
-    columns = [
-        "series",
-        "tokens",
-        "english",
-        "method",
-        "value",
-        "ci_low",
-        "ci_high",
-        "n",
-    ]
-    return pd.concat(parts, ignore_index=True)[columns]
-
-
-def concepts(labels: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFrame:
-    """Return in how many languages, families and macroareas each class is named;
-    columns of `facts` and four more.
-
-    `labels` has the columns lang and wnid; English does not count. `facts`: one row for
-    each class, as `synsets` gives. Added: n_languages, n_families and n_macroareas
-    (Glottolog's; those of no family or macroarea do not count), field.
-    """
-    table = labels.loc[labels["lang"] != ENGLISH, ["lang", "wnid"]].drop_duplicates()
-    home = languages.table().set_index("code")[["family", "macroarea"]]
-    home = home.mask(home.isin(["", *languages.NOT_FAMILIES]))
-    found = (
-        table.join(home, on="lang")
-        .groupby("wnid")[["lang", "family", "macroarea"]]
-        .nunique()
-    )
-    found.columns = ["n_languages", "n_families", "n_macroareas"]
-    counted = found.reindex(facts["wnid"], fill_value=0).reset_index(drop=True)
-    return pd.concat([facts.reset_index(drop=True), counted], axis=1).assign(
-        field=fields(facts).to_numpy()
-    )
-
-
-def outcomes(
-    stages: dict[str, pd.DataFrame], codes: Sequence[str], wnids: Sequence[str]
-) -> pd.DataFrame:
-    """Return what became of every class in every language: columns lang, wnid, outcome;
-    all combinations, in order.
-
-    `stages`: what takes words away -> the table (columns lang, wnid) of what is left
-    after it, in order, from all words of the sources to the label set. The outcome is
-    "named" where the last table has the class, else the name of the stage after the
-    last table that has it: the first stage where none has. An ordered categorical,
-    "named" first.
-
-    >>> left = pd.DataFrame({"lang": ["si"], "wnid": ["n1"]})
-    >>> outcomes({"no source": left, "English": left[:0]}, ["si"], ["n1", "n2"]).outcome.tolist()
-    ['English', 'no source']
-    """
-    index = pd.MultiIndex.from_product([codes, wnids], names=["lang", "wnid"])
-    left = np.zeros(len(index), int)  # the last stage that has the class: 0 for none
-    for number, table in enumerate(stages.values(), start=1):
-        left[index.isin(pd.MultiIndex.from_frame(table[["lang", "wnid"]]))] = number
-    kinds = pd.CategoricalDtype([NAMED, *reversed(stages)], ordered=True)
-    return index.to_frame(index=False).assign(
-        outcome=pd.Categorical.from_codes(len(stages) - left, dtype=kinds)
-    )
+    key = ["series", "tokens", "english", "method"]
+    table = pd.concat(parts, ignore_index=True)
+    return table[[*key, "value", "ci_low", "ci_high", "n"]]

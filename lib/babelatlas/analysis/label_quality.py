@@ -172,31 +172,6 @@ def _shares(count: pd.Series, n: pd.Series) -> pd.DataFrame:
     return pd.DataFrame({"value": count / n, "ci_low": low, "ci_high": high, "n": n})
 
 
-def rates(
-    counted: pd.DataFrame, n_resamples: int = 2000, seed: int = 0
-) -> pd.DataFrame:
-    """Return the share of labels with each check, by language and over all.
-
-    Columns: lang, check, count, value (count of n), ci_low, ci_high, n (labels).
-    `counted`: what `counts` returns, or the same read from a shipped file. A language's
-    interval is Wilson's, as if its labels were a sample. The rows with `lang` "" are
-    over all labels, with a bootstrap interval that draws languages, because labels of
-    one language have the same defects; a single language has none (NaN).
-    """
-    names = [name for name in counted if name not in ("lang", "n")]
-    long = counted.melt(["lang", "n"], names, "check", "count")
-    each = pd.concat(
-        [long[["lang", "check", "count"]], _shares(long["count"], long["n"])], axis=1
-    )
-    by = ["all", "check"]
-    whole = bootstrap.accuracy_interval(
-        long.assign(all=""), by, "lang", "count", "n", n_resamples, seed=seed
-    )
-    whole = whole.set_index("check").loc[names].reset_index().assign(lang="")
-    whole["count"] = long.groupby("check")["count"].sum()[names].to_numpy()
-    return pd.concat([whole[list(each)], each], ignore_index=True)
-
-
 def between_sources(table: pd.DataFrame) -> pd.DataFrame:
     """Return how often two sources that both name a class have a word in common, for
     each language and pair of sources.
