@@ -121,7 +121,7 @@ def test_a_translator_scores_each_different_trial_once_at_all_temperatures():
         "shared"
     ]
     assert shared.to_dict() == {("de", "x"): 4, ("fr", "x"): 0, ("de", "y"): 10}
-    variants = disambiguation.scores(
+    variants = disambiguation.score_intervals(
         costs.assign(**MADE), 10, 0, tokens.assign(**MADE)
     )["variant"]
     assert set(variants) == {"", "mix", "without prefix", "temperature 0.5"}

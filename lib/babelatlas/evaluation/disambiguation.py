@@ -342,7 +342,7 @@ def outcomes(table: pd.DataFrame) -> pd.DataFrame:
     metric, value (from 0 to 1).
 
     A value is the mean over the item's two senses, or for GTC and GIC whether both are
-    right; `scores` are the means over items of these values.
+    right; `score_intervals` are the means over items of these values.
     """
     measured = [(key, *_values(part, None)) for key, part in units(table)]
     parts = [
@@ -363,7 +363,7 @@ def outcomes(table: pd.DataFrame) -> pd.DataFrame:
     return each[[*UNIT, "item", "variant", "metric", "value"]]
 
 
-def scores(
+def score_intervals(
     table: pd.DataFrame,
     n_resamples: int = 1000,
     seed: int = 0,

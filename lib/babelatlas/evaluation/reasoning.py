@@ -35,7 +35,7 @@ BATCH = 64
 HELD_OUT = 0.1
 
 
-def scores(
+def accuracy_and_consistency(
     answers: pd.DataFrame,
     by: Sequence[str] = TEST,
     n_resamples: int = 2000,
@@ -50,7 +50,7 @@ def scores(
     drawn as one. A share near 0 or 1 has the interval of `bootstrap.share_interval`.
 
     >>> answers = pd.DataFrame({"lang": "sw", "statement": list("aabb"), "truth": True, "answer": [True] * 3 + [False]})
-    >>> scores(answers, ["lang"])["value"].tolist()
+    >>> accuracy_and_consistency(answers, ["lang"])["value"].tolist()
     [0.75, 0.5]
     """
     by, rows = list(by), answers.assign(correct=answers["truth"] == answers["answer"])
@@ -372,7 +372,7 @@ def _answers(parts: list[pd.DataFrame]) -> pd.DataFrame:
     ]
 
 
-def agreement(
+def annotator_agreement(
     labels: pd.DataFrame, n_resamples: int = 500, seed: int = 0
 ) -> pd.DataFrame:
     """Return how people label pairs of images: metric ("accuracy", "kappa"), value,

@@ -399,7 +399,7 @@ def ties(table: pd.DataFrame) -> np.ndarray:
     return ((table["rank"] == 1) & (table["tied"] > 0)).to_numpy()
 
 
-def scores(
+def metric_intervals(
     table: pd.DataFrame,
     metrics: Sequence[str] = METRICS,
     n_resamples: int = 1000,
