@@ -228,9 +228,10 @@ def test_the_perplexities_of_a_model_that_is_sure_of_itself_are_no_ties():
     assert value(found, "GIC")["value"] == 1
     assert value(found, "ties TC")["value"] == 0
     assert (
-        value(disambiguation.score_intervals(table_of(np.exp(logs)), n_resamples=10), "ties TC")[
-            "value"
-        ]
+        value(
+            disambiguation.score_intervals(table_of(np.exp(logs)), n_resamples=10),
+            "ties TC",
+        )["value"]
         == 1
     )
 

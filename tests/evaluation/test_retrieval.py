@@ -353,9 +353,9 @@ def test_scores_by_hand():
         ("t2i", "b#0", 4, 0, 1),
         ("t2i", "b#1", 12, 0, 1),
     ]
-    found = retrieval.metric_intervals(table(rows, ndcg20=[1, 0.5, np.nan, np.nan])).set_index(
-        "metric"
-    )
+    found = retrieval.metric_intervals(
+        table(rows, ndcg20=[1, 0.5, np.nan, np.nan])
+    ).set_index("metric")
 
     assert found["value"].to_dict() == pytest.approx(
         {
