@@ -340,8 +340,13 @@ def read_marvl(path: Path, address: str) -> pd.DataFrame:
     """Return the accuracy and consistency that one log of an evaluation ends with; logs
     of training have none.
     """
-    what = r"(marvl|nlvr2_1k|nlvr2-zh|nlvr2)_?(translate-test-human|translate-test|by-chapters)?_?(test|train)"
-    pattern = rf"(ctrl_[\w-]+?)_{what}(?:\.(\w\w))?(?:\.cat-(\d+))?\.(?:err|log)\.txt"
+    data_set = "(marvl|nlvr2_1k|nlvr2-zh|nlvr2)"
+    way = "(translate-test-human|translate-test|by-chapters)?"
+    lang_and_chapter = r"(?:\.(\w\w))?(?:\.cat-(\d+))?"
+    pattern = (
+        rf"(ctrl_[\w-]+?)_{data_set}_?{way}_?(test|train)"
+        rf"{lang_and_chapter}\.(?:err|log)\.txt"
+    )
     checkpoint, name, way, split, lang, chapter = re.fullmatch(
         pattern, path.name
     ).groups()

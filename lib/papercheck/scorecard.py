@@ -137,10 +137,10 @@ def status(printed: str, relation: str, value: float, slack: float) -> str:
     own rounding can have hidden. Else "different". A relation such as ">" is met as
     computed ("equal"), within the slack, or not.
 
-    >>> status("12.67", "=", 12.6749, 0), status("12.68", "=", 12.666, 0.005), status("2", ">", 1.9, 0)
-    ('equal', 'different', 'different')
-    >>> status("12.68", "=", 12.672, 0.005)
-    'within rounding'
+    >>> status("12.67", "=", 12.6749, 0), status("12.68", "=", 12.666, 0.005)
+    ('equal', 'different')
+    >>> status("12.68", "=", 12.672, 0.005), status("2", ">", 1.9, 0)
+    ('within rounding', 'different')
     """
     if not np.isfinite(value):
         return "not recomputable"
