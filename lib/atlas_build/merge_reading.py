@@ -40,7 +40,7 @@ WORDS |= {
 WORDS |= {"textretrievalrecall": "i2t recall", "cosinespearman": "spearman"}
 
 
-def read(path: Path, model: str) -> tuple[str, pd.DataFrame]:
+def read_results(path: Path, model: str) -> tuple[str, pd.DataFrame]:
     """Return of which kind a file is, a key of `KINDS`, and its rows in the columns of
     that schema.
 

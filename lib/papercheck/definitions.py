@@ -90,7 +90,7 @@ def names(paper: str) -> dict[str, str]:
     return {name: entry["name"] for each in found for name, entry in each.items()}
 
 
-def read(
+def of_module(
     paper: str, module: str, functions: Mapping[str, Any]
 ) -> tuple[Definition, ...]:
     """Return the definitions of a paper's module, in the order of its file;

@@ -680,4 +680,4 @@ def n_rows(mirrored: bool, methods: Sequence[str] = ("pearson",)) -> pd.DataFram
     )
 
 
-DEFINITIONS = definitions.read(SOURCE, "thapliyal2022", globals())
+DEFINITIONS = definitions.of_module(SOURCE, "thapliyal2022", globals())
