@@ -156,7 +156,8 @@ def faces(character: str, split: str) -> list[str]:
     """
     have = [face for face in FACES[split] if ord(character) in glyphs(face)]
     everywhere = ["DejaVuSans", "DejaVuSansMono", LAST_FACE]
-    return have or [face for face in everywhere if ord(character) in glyphs(face)][:1]
+    others = [face for face in everywhere if ord(character) in glyphs(face)]
+    return have or others[:1]
 
 
 @functools.cache
@@ -173,7 +174,8 @@ def _glyph(face: str, character: str) -> Image.Image:
     pixels.
     """
     left, top, right, bottom = _font(face, 200).getbbox(character)
-    font = _font(face, round(200 * 84 / max(right - left, bottom - top)))
+    longest = max(right - left, bottom - top)
+    font = _font(face, round(200 * 84 / longest))
     left, top, right, bottom = font.getbbox(character)
     mask = Image.new("L", (right - left, bottom - top))
     ImageDraw.Draw(mask).text((-left, -top), character, font=font, fill=255)
@@ -234,8 +236,10 @@ def draw(
     share = np.asarray(mask, np.float32)[..., None] / 255
     noise = rng.standard_normal((size, size, 3), dtype=np.float32)
     noise = noise * np.float32(rng.uniform(*ranges["noise"]))
-    pixels = back.astype(np.float32) + share * (fore - back).astype(np.float32) + noise
-    return Image.fromarray(np.clip(pixels, 0, 255).astype(np.uint8))
+    contrast = (fore - back).astype(np.float32)
+    pixels = back.astype(np.float32) + share * contrast + noise
+    pixels = np.clip(pixels, 0, 255).astype(np.uint8)
+    return Image.fromarray(pixels)
 
 
 def _shades(
@@ -244,11 +248,13 @@ def _shades(
     """Return the shades of the glyph and of the ground (3,), a grey that is clearly
     lighter or darker.
     """
-    fore = np.clip(np.array(colour) + rng.uniform(-1, 1, 3) * jitter, 0, 255)
+    change = rng.uniform(-1, 1, 3) * jitter
+    fore = np.clip(np.array(colour) + change, 0, 255)
     brightness = float(np.dot(fore, (0.299, 0.587, 0.114)))
     greys = np.arange(20, 236)
     grey = rng.choice(greys[np.abs(greys - brightness) > 75])
-    back = np.clip(grey + rng.uniform(-1, 1, 3) * jitter, 0, 255)
+    change = rng.uniform(-1, 1, 3) * jitter
+    back = np.clip(grey + change, 0, 255)
     return fore, back
 
 
@@ -260,12 +266,15 @@ def _placed(
     scale = rng.uniform(*ranges["size"]) * size / max(glyph.size)
     angle = rng.uniform(-1, 1) * ranges["angle"]
     turned = glyph.rotate(angle, resample=Image.Resampling.BILINEAR, expand=True)
-    shape = (max(1, round(turned.width * scale)), max(1, round(turned.height * scale)))
+    width = max(1, round(turned.width * scale))
+    height = max(1, round(turned.height * scale))
     much_smaller = scale < 0.5
     resample = Image.Resampling.BOX if much_smaller else Image.Resampling.BILINEAR
-    mask = turned.resize(shape, resample)
-    middle = size / 2 + rng.uniform(-1, 1, 2) * ranges["shift"] * size
-    left, top = round(middle[0] - mask.width / 2), round(middle[1] - mask.height / 2)
+    mask = turned.resize((width, height), resample)
+    shift = rng.uniform(-1, 1, 2) * ranges["shift"] * size
+    middle = size / 2 + shift
+    left = round(middle[0] - width / 2)
+    top = round(middle[1] - height / 2)
     page = Image.new("L", (size, size))
     page.paste(mask, (left, top))
     return page
@@ -281,9 +290,11 @@ def held_out_compositions(seed: int = 0) -> pd.DataFrame:
     names = list(COLOURS)
     rows = []
     wnids = concepts()["wnid"]
-    for number, wnid in zip(rng.permutation(len(wnids)), wnids, strict=True):
+    numbers = rng.permutation(len(wnids))
+    for number, wnid in zip(numbers, wnids, strict=True):
         first = int(number) % len(names)
-        second = (first + 1 + int(rng.integers(len(names) - 1))) % len(names)
+        further = 1 + int(rng.integers(len(names) - 1))
+        second = (first + further) % len(names)
         rows += [(wnid, names[index]) for index in sorted((first, second))]
     return pd.DataFrame(rows, columns=["wnid", "colour"])
 
@@ -325,7 +336,13 @@ def write_images(
         (output.parent / output.stem / wnid).mkdir(parents=True, exist_ok=True)
         for number in range(images_per_class):
             path = f"{output.stem}/{wnid}/{number:03d}.png"
-            draw(wnid, split, number, seed, size).save(output.parent / path)
+            draw(
+                wnid,
+                split,
+                number,
+                seed,
+                size,
+            ).save(output.parent / path)
             rows.append((path, wnid, number))
     images = pd.DataFrame(rows, columns=["path", "wnid", "number"])
     tables.write(images, output, "images", parameters=parameters)
@@ -350,7 +367,13 @@ def draw_senses(
         (folder / wnid).mkdir(parents=True, exist_ok=True)
         for number in range(images_per_sense):
             path = folder / wnid / f"{number:03d}.png"
-            draw(wnid, "test", number, seed, size).save(path)
+            draw(
+                wnid,
+                "test",
+                number,
+                seed,
+                size,
+            ).save(path)
             rows.append((str(path), wnid, number))
     return pd.DataFrame(rows, columns=["path", "wnid", "number"])
 
@@ -376,7 +399,8 @@ def captions(
     chosen = labels.assign(caption=names).explode("caption")
     english = chosen[chosen["lang"] == "en"]
     langs = set(labels["lang"]) - {"en"}
-    words = words[words["wnid"].isin(image_of.index) & words["lang"].isin(langs)]
+    words = words[words["wnid"].isin(image_of.index)]
+    words = words[words["lang"].isin(langs)]
     words = words.rename(columns={"lemma": "caption"})
     in_wiktionary = words["source"] == "wikt"
     sets = {
@@ -392,7 +416,8 @@ def captions(
     number = table.groupby(key).cumcount()
     table = table.assign(number=number, image=table["wnid"].map(image_of))
     columns = ["captions", "lang", "image", "number", "caption"]
-    return table.loc[number < most, columns].sort_values(columns[:4], ignore_index=True)
+    table = table.loc[number < most, columns]
+    return table.sort_values(columns[:4], ignore_index=True)
 
 
 def join(words: Sequence[str], lang: str) -> str:
@@ -441,12 +466,15 @@ def translator(
     dictionary lacks stays as it is.
     """
     entries = words[words["lang"] == source]
-    senses = entries["wnid"].groupby(entries["lemma"].str.casefold()).agg(set).to_dict()
-    lemmas = words[words["lang"] == target].groupby("wnid")["lemma"].agg(set).to_dict()
+    spelled = entries["lemma"].str.casefold()
+    senses = entries["wnid"].groupby(spelled).agg(set).to_dict()
+    in_target = words[words["lang"] == target]
+    lemmas = in_target.groupby("wnid")["lemma"].agg(set).to_dict()
 
     @functools.cache
     def translate(word: str) -> str:
-        translated = sorted(senses.get(word.casefold(), set()) & lemmas.keys())
+        wnids = senses.get(word.casefold(), set())
+        translated = sorted(wnids & lemmas.keys())
         if not translated:
             return word
         rng = np.random.default_rng(
@@ -480,10 +508,17 @@ def statements(
     """
     output = tables.locate(output)
     rng = np.random.default_rng([seed, 20, list(RANGES).index(split)])
-    named = labels[labels["lang"].isin(languages)].groupby("wnid")["lang"].nunique()
+    of_languages = labels[labels["lang"].isin(languages)]
+    named = of_languages.groupby("wnid")["lang"].nunique()
     # A statement needs two things, and two it is false of.
     wnids = sorted(named.index[named == len(set(languages))])
-    _draw_things(output, wnids, drawings, split, seed)
+    _draw_things(
+        output,
+        wnids,
+        drawings,
+        split,
+        seed,
+    )
     label_of = labels.set_index(["lang", "wnid"])["label"]
     to_english = {
         lang: translator(words, lang, "en", seed) for lang in languages if lang != "en"

@@ -288,7 +288,13 @@ def train(
         scores = scale * images @ _text(model, captions).T
         return _contrastive(scores, is_alike & is_coloured_so)
 
-    log = descend(loss_of_a_batch, weights, optimiser, recipe.rate, recipe.steps)
+    log = descend(
+        loss_of_a_batch,
+        weights,
+        optimiser,
+        recipe.rate,
+        recipe.steps,
+    )
     model.eval()
     save(model, folder)
     return Trained(model, tokenizer, log, deck.counted(texts))
@@ -396,7 +402,13 @@ def distil(
         errors = _text(model, ids[rows]) - goals[target_number[rows]]
         return (errors**2).sum(1).mean()
 
-    log = descend(loss_of_a_batch, weights, optimiser, recipe.rate, recipe.steps)
+    log = descend(
+        loss_of_a_batch,
+        weights,
+        optimiser,
+        recipe.rate,
+        recipe.steps,
+    )
     model.eval()
     save(model, folder)
     times = np.bincount(pairs["row"], weights=n_shown, minlength=len(texts))

@@ -40,7 +40,14 @@ def drawings(
         n_images = images_per_class if wnid in concepts else images_per_sense
         for number in range(n_images):
             colour = allowed[(number + row) % len(allowed)]
-            picture = pictograms.draw(wnid, split, number, seed, size, colour)
+            picture = pictograms.draw(
+                wnid,
+                split,
+                number,
+                seed,
+                size,
+                colour,
+            )
             pixels.append(np.asarray(picture))
             classes.append(row)
             hues.append(colours.index(colour))
@@ -90,7 +97,8 @@ def training_texts(
     concepts = set(pictograms.concepts()["wnid"])
     parts = []
     for level, members in tiers.items():
-        share, fraction = shares.get(level, 1), fractions.get(level, 1)
+        share = shares.get(level, 1)
+        fraction = fractions.get(level, 1)
         for lang in members:
             # Seeded by the language's letters, so that adding a language leaves the
             # others' choice as it was.
@@ -100,7 +108,8 @@ def training_texts(
             is_named = of_lang["wnid"].isin(named["wnid"])
             no_concepts = of_lang[~of_lang["wnid"].isin(concepts)]
             others = _fraction(no_concepts, fraction, [*letters, 1])
-            words = _words(named, pd.concat([of_lang[is_named], others]), most)
+            senses_named = pd.concat([of_lang[is_named], others])
+            words = _words(named, senses_named, most)
             weight = share / len(members) / words["n_words"]
             parts.append(words.assign(model=model, weight=weight))
     columns = ["model", "lang", "wnid", "label", "weight"]
@@ -114,8 +123,8 @@ def _fraction(rows: pd.DataFrame, fraction: float, seed: list[int]) -> pd.DataFr
     """
     rows = rows.sort_values("wnid", ignore_index=True, kind="stable")
     n_kept = max(1, round(fraction * len(rows)))
-    kept = np.random.default_rng(seed).permutation(len(rows))[:n_kept]
-    return rows.iloc[np.sort(kept)]
+    order = np.random.default_rng(seed).permutation(len(rows))
+    return rows.iloc[np.sort(order[:n_kept])]
 
 
 def _words(named: pd.DataFrame, senses: pd.DataFrame, most: int) -> pd.DataFrame:
@@ -125,13 +134,18 @@ def _words(named: pd.DataFrame, senses: pd.DataFrame, most: int) -> pd.DataFrame
     One row for each word of a class; words that differ in upper case only are one.
     `n_words`: how many it has.
     """
-    names = [[row.label, *row.alternatives][:most] for row in senses.itertuples()]
+    names = []
+    for row in senses.itertuples():
+        all_names = [row.label, *row.alternatives]
+        names.append(all_names[:most])
     columns = ["lang", "wnid", "label"]
     of_senses = senses.assign(label=names)[columns].explode("label")
     words = pd.concat([named[columns], of_senses], ignore_index=True)
-    folded = words.assign(label=words["label"].str.casefold())
+    in_lower_case = words["label"].str.casefold()
+    folded = words.assign(label=in_lower_case)
     words = words[~folded.duplicated(columns)]
-    return words.assign(n_words=words.groupby("wnid")["label"].transform("size"))
+    n_words = words.groupby("wnid")["label"].transform("size")
+    return words.assign(n_words=n_words)
 
 
 def captions(
@@ -167,7 +181,8 @@ class Captions:
         self.wnids = [wnid for wnid in pictograms.drawn() if wnid in named]
         self.templates = len(templates)
         self.english = (texts["lang"] == "en").to_numpy()
-        self.start, written = np.zeros(len(texts), int), []
+        self.start = np.zeros(len(texts), int)
+        written = []
         for row, label in enumerate(texts["label"]):
             self.start[row] = len(written)
             words = [label]
@@ -183,7 +198,8 @@ class Captions:
             rows = rows_of[wnid].to_numpy()
             weights = texts["weight"].to_numpy(float)[rows]
             self.owned[number, : len(rows)] = rows
-            self.odds[number, : len(rows) - 1] = np.cumsum(weights)[:-1] / weights.sum()
+            up_to = np.cumsum(weights)[:-1]
+            self.odds[number, : len(up_to)] = up_to / weights.sum()
         self.pieces = tokenizer(written).numpy()
         self.shown = np.zeros(len(texts), np.int64)
 
@@ -196,14 +212,19 @@ class Captions:
         A template is drawn evenly; the share `coloured` of the English captions names
         the drawing's colour.
         """
-        is_passed = rng.random(len(classes))[:, None] >= self.odds[classes]
-        place = is_passed.sum(1).clip(0, self.odds.shape[1] - 1)
+        drawn = rng.random(len(classes))
+        is_passed = drawn[:, None] >= self.odds[classes]
+        last = self.odds.shape[1] - 1
+        place = is_passed.sum(1).clip(0, last)
         texts = self.owned[classes, place]
-        named = self.english[texts] & (rng.random(len(classes)) < coloured)
-        rows = self.start[texts] + rng.integers(self.templates, size=len(classes))
-        rows = rows + np.where(named, (hues + 1) * self.templates, 0)
+        is_chosen = rng.random(len(classes)) < coloured
+        names_colour = self.english[texts] & is_chosen
+        template = rng.integers(self.templates, size=len(classes))
+        rows = self.start[texts] + template
+        rows[names_colour] += (hues[names_colour] + 1) * self.templates
         np.add.at(self.shown, texts, 1)
-        return self.pieces[rows], np.where(named, hues, -1)
+        colours = np.where(names_colour, hues, -1)
+        return self.pieces[rows], colours
 
     def counted(self, texts: pd.DataFrame) -> pd.DataFrame:
         """Return `texts`, those of the captions, with the number of times each was
@@ -222,8 +243,9 @@ def parallel_captions(
     that the `labels` can make, each class as often as any other.
     """
     english = labels[labels["lang"] == "en"].set_index("wnid")["label"]
-    in_both = (labels["lang"] == lang) & labels["wnid"].isin(english.index)
-    of_lang = labels[in_both].sort_values("wnid", kind="stable")
+    of_lang = labels[labels["lang"] == lang]
+    of_lang = of_lang[of_lang["wnid"].isin(english.index)]
+    of_lang = of_lang.sort_values("wnid", kind="stable")
     rows = []
     for wnid, label in of_lang[["wnid", "label"]].itertuples(index=False):
         texts = fill(PICTOGRAM_TEMPLATES, label)
@@ -231,7 +253,8 @@ def parallel_captions(
         for text, original in zip(texts, originals, strict=True):
             rows.append((text, original, wnid))
     table = pd.DataFrame(rows, columns=["text", "english", "group"])
-    order = np.random.default_rng([seed, 8, *lang.encode()]).permutation(len(table))
+    rng = np.random.default_rng([seed, 8, *lang.encode()])
+    order = rng.permutation(len(table))
     table = table.iloc[order]
     # First one caption of each class, then the second of each, so that no class is left
     # out.
