@@ -20,17 +20,14 @@ from babelatlas.stats import bootstrap
 
 # What the harnesses call a language, and its code. KR and CN are countries: as a
 # language, "kr" is Kanuri.
-CODES = """AR ar DE de FR fr IT it JA ja KR ko RU ru TH th VI vi EN en CN zh cn zh Amharic am Bengali bn Breton br
-Bulgarian bg Chinese zh Egyptian_Arabic arz Filipino tl Hindi hi Igbo ig Indonesian id Irish ga Japanese ja Javanese jv
-Kinyarwanda rw Korean ko Malay ms Marathi mr Minangkabau min Mongolian mn Norwegian no Oromo om Portuguese pt Romanian
-ro Russian ru Sinhala si Spanish es Sundanese su Swahili sw Tamil ta Telugu te Urdu ur"""
-CODES = dict(re.findall(r"(\w+)\s(\w+)", CODES))
-CODES |= {
-    code: code
-    for code in re.findall(
-        r"\w+", "ar bn de en es fa fr hi hr hu ja lt ne nl pt ru sr te th tr uk"
-    )
-}
+NAMES = """AR ar DE de FR fr IT it JA ja KR ko RU ru TH th VI vi EN en CN zh cn zh
+Amharic am Bengali bn Breton br Bulgarian bg Chinese zh Egyptian_Arabic arz Filipino tl
+Hindi hi Igbo ig Indonesian id Irish ga Japanese ja Javanese jv Kinyarwanda rw Korean ko
+Malay ms Marathi mr Minangkabau min Mongolian mn Norwegian no Oromo om Portuguese pt
+Romanian ro Russian ru Sinhala si Spanish es Sundanese su Swahili sw Tamil ta Telugu te
+Urdu ur"""
+SAME = "ar bn de en es fa fr hi hr hu ja lt ne nl pt ru sr te th tr uk"
+CODES = dict(re.findall(r"(\w+)\s(\w+)", NAMES)) | {code: code for code in SAME.split()}
 # Tasks of lmms-eval, first their language -> data set, and metrics' names here and
 # divisors, or keys in a sample.
 CAPTIONS = {
@@ -52,7 +49,10 @@ TASKS |= {
 SETS = {"MMMB": "mmmb", "MMBench_dev": "mtl-mmbench", "MMBench_DEV": "mmbench"}
 ONE = r"(MMMB|MMBench_dev|MMBench_DEV)_(ar|cn|en|pt|ru|tr|EN|CN)(?:_V11)?"
 SEVERAL = {"MTVQA_TEST": "category", "CVQA_EN": "l2-category", "CVQA": "l2-category"}
-FILE = rf"(.+?)_({'|'.join(SEVERAL)}|{ONE}|MMMB|MTL_MMBench_DEV)(?:_(?!.*vanilla)(.+?))?(_acc\.csv|_score\.json|\.tsv)"
+FILE = (
+    rf"(.+?)_({'|'.join(SEVERAL)}|{ONE}|MMMB|MTL_MMBench_DEV)"
+    r"(?:_(?!.*vanilla)(.+?))?(_acc\.csv|_score\.json|\.tsv)"
+)
 OTHER = "give its result as a table of scores, which has a column lang."
 BROKEN = (
     LookupError,

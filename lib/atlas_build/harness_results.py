@@ -104,11 +104,8 @@ OPEN_CLIP_ENGLISH |= {
 BASELINES = ["baseline", "baseline_name", "excess_low", "broken"]
 NEVER = 0.001  # how improbable so few correct answers must be for one who guesses
 NOT_READ = "its answers were not read as choices"
-SHARES = (
-    "recall@",
-    "accuracy",
-    "open accuracy",
-)  # metrics that are shares of cases, by the beginning of their names
+# Metrics that are shares of cases, by the beginning of their names.
+SHARES = ("recall@", "accuracy", "open accuracy")
 FULL = 6  # decimals that a mean in single precision tells
 
 
@@ -124,7 +121,8 @@ def read_open_clip(path: Path, address: str) -> pd.DataFrame:
     """Return a table of open_clip's: multilingual retrieval, or results in English;
     averages are left out.
     """
-    table, columns = generative_results.read_text(path), {}
+    table = generative_results.read_text(path)
+    columns = {}
     datasets = {"crossmodal3600": "xm3600", "multilingual_mscoco_captions": "xtd"}
     ways = {"image": "t2i", "text": "i2t"}
     for column in table:
@@ -133,20 +131,16 @@ def read_open_clip(path: Path, address: str) -> pd.DataFrame:
             columns[column] = (datasets[match[1]], ways[match[2]], match[3], match[4])
         elif column in OPEN_CLIP_ENGLISH:
             columns[column] = (*OPEN_CLIP_ENGLISH[column], "en")
-    first, second = (
-        ("model", "version") if "version" in table else ("name", "pretrained")
-    )
+    names = ("model", "version") if "version" in table else ("name", "pretrained")
+    checkpoint = table[names[0]] + ", " + table[names[1]]
     lines = [f"{address}#L{line + 2}" for line in table.index]
-    table = table.assign(checkpoint=table[first] + ", " + table[second], address=lines)
+    table = table.assign(checkpoint=checkpoint, address=lines)
     long = table.melt(["checkpoint", "address"], list(columns), "column", "printed")
     long = long[long["printed"] != ""].reset_index(drop=True)
-    parts = pd.DataFrame(
-        long["column"].map(columns).tolist(),
-        columns=["dataset", "direction", "metric", "lang"],
-    )
-    return long.assign(
-        **parts, variant="", value=long["printed"].astype(float), decimals=4
-    )[READ]
+    facts = ["dataset", "direction", "metric", "lang"]
+    long[facts] = long["column"].map(columns).tolist()
+    value = long["printed"].astype(float)
+    return long.assign(variant="", value=value, decimals=4)[READ]
 
 
 def read_mteb(path: Path, address: str) -> pd.DataFrame:
@@ -165,77 +159,77 @@ def mteb_rows(table: pd.DataFrame, address: str) -> pd.DataFrame:
     set was evaluated in a second revision has this in `variant`, and MVL-SIB the
     script, where a language has several.
     """
-    metrics = {f"cv_recall_at_{k}": f"recall@{k}" for k in (1, 5, 10)} | {
-        "ndcg_at_10": "NDCG@10"
-    }
-    metrics |= {"accuracy": "accuracy@1", "cosine_spearman": "spearman"}
-    later = {f"cv_recall_at_{k}": f"recall_at_{k}" for k in (1, 5, 10)}
-    table = table[table["task"].isin(MTEB_TASKS)].rename(
-        columns={"model": "checkpoint"}
-    )
-    places = (
-        table["checkpoint"].str.replace("/", "__")
-        + "/"
-        + table["model_revision"]
-        + "/"
-        + table["task"]
-        + ".json"
-    )
-    for column, other in later.items():
-        one = (table[column] == "") & table["task"].str.contains("T2I|Co|Multi30k")
-        table[column] = table[column].mask(one, table[other])
-        hits = table.get(
-            column.replace("cv_recall", "hit"), ""
-        )  # as the latest versions call it
-        table[column] = table[column].mask(table[column] == "", hits)
-    pair = table["subset"].str.split("-")
-    usual = table.groupby("task")["dataset_revision"].transform(
-        lambda revisions: revisions.mode()[0]
-    )
-    other = np.where(
-        table["dataset_revision"] != usual,
-        "data set " + table["dataset_revision"].str[:7],
-        "",
-    )
+    table = table[table["task"].isin(MTEB_TASKS)]
+    table = table.rename(columns={"model": "checkpoint"})
+    table = _with_recalls(table)
     table = table.assign(
         dataset=table["task"].map(MTEB_TASKS),
         direction=table["task"].str.extract("(T2I|I2T)")[0].str.lower().fillna(""),
-        lang=[
-            next((code for code in codes if code != "en"), "en").replace(
-                "default", "en"
-            )
-            for codes in pair
-        ],
-        variant=np.where(
-            pair.str.len() > 1,
-            table["subset"],
-            np.where(table["split"] == "dev", "dev", ""),
-        )
-        + other,
-        address=address + "/" + places,
+        lang=_mteb_languages(table["subset"]),
+        variant=_mteb_variants(table),
+        address=_mteb_addresses(table, address),
     )
-    scripts = table["subset"].str.extract("_(.+)")[0].fillna("")
-    several = table.assign(plain=table["subset"].str.partition("_")[0]).duplicated(
-        ["task", "checkpoint", "plain"], keep=False
-    )
-    table["variant"] = table["variant"].mask(
-        several & (table["dataset"] == "mvl-sib"), scripts
-    )
+    metrics = {f"cv_recall_at_{k}": f"recall@{k}" for k in (1, 5, 10)}
+    metrics |= {"ndcg_at_10": "NDCG@10"}
+    metrics |= {"accuracy": "accuracy@1", "cosine_spearman": "spearman"}
+    tasks = {"accuracy": ["zeroshot", "matching"], "cosine_spearman": ["sts"]}
     parts = []
     for column, metric in metrics.items():
-        tasks = {"accuracy": ["zeroshot", "matching"], "cosine_spearman": ["sts"]}.get(
-            column, ["retrieval"]
-        )
-        part = table[(table[column] != "") & table["dataset"].map(TASKS).isin(tasks)]
-        digits = part.groupby("dataset")[column].transform(
-            lambda texts: _decimals(texts)
-        )
-        parts.append(
-            part.assign(
-                metric=metric, value=part[column].astype(float), decimals=digits
-            )
-        )
+        of_metric = table["dataset"].map(TASKS).isin(tasks.get(column, ["retrieval"]))
+        part = table[(table[column] != "") & of_metric]
+        decimals = part.groupby("dataset")[column].transform(_decimals)
+        value = part[column].astype(float)
+        parts.append(part.assign(metric=metric, value=value, decimals=decimals))
     return pd.concat(parts, ignore_index=True)[READ]
+
+
+def _with_recalls(table: pd.DataFrame) -> pd.DataFrame:
+    """Return mteb's table with the recalls that only later columns hold."""
+    table = table.copy()
+    has_one_answer = table["task"].str.contains("T2I|Co|Multi30k")
+    for k in (1, 5, 10):
+        column = f"cv_recall_at_{k}"
+        is_lacking = (table[column] == "") & has_one_answer
+        recall = table[column].mask(is_lacking, table[f"recall_at_{k}"])
+        # As the latest versions call it.
+        hits = table.get(f"hit_at_{k}", "")
+        table[column] = recall.mask(recall == "", hits)
+    return table
+
+
+def _mteb_languages(subsets: pd.Series) -> list[str]:
+    """Return the language of each subset: of a pair with English the other."""
+    found = []
+    for codes in subsets.str.split("-"):
+        others = [code for code in codes if code != "en"]
+        first = others[0] if others else "en"
+        found.append(first.replace("default", "en"))
+    return found
+
+
+def _mteb_variants(table: pd.DataFrame) -> pd.Series:
+    """Return what stands in `variant`: a pair of languages or a split, a second
+    revision of the data set, of MVL-SIB a script.
+    """
+    is_pair = table["subset"].str.split("-").str.len() > 1
+    of_split = table["split"].where(table["split"] == "dev", "")
+    revisions = table.groupby("task")["dataset_revision"]
+    usual = revisions.transform(lambda revision: revision.mode()[0])
+    other = "data set " + table["dataset_revision"].str[:7]
+    other = other.where(table["dataset_revision"] != usual, "")
+    variant = table["subset"].where(is_pair, of_split) + other
+    script = table["subset"].str.extract("_(.+)")[0].fillna("")
+    without_script = table.assign(lang=table["subset"].str.partition("_")[0])
+    key = ["task", "checkpoint", "lang"]
+    has_several = without_script.duplicated(key, keep=False)
+    of_matching = table["task"].map(MTEB_TASKS) == "mvl-sib"
+    return variant.mask(has_several & of_matching, script)
+
+
+def _mteb_addresses(table: pd.DataFrame, address: str) -> pd.Series:
+    """Return where each row's file lies below `address`."""
+    folder = table["checkpoint"].str.replace("/", "__") + "/" + table["model_revision"]
+    return address + "/" + folder + "/" + table["task"] + ".json"
 
 
 def read_babel_imagenet(path: Path, address: str) -> pd.DataFrame:
@@ -244,21 +238,21 @@ def read_babel_imagenet(path: Path, address: str) -> pd.DataFrame:
     """
     table = _results(path)
     prompts = {"label": "label", "nllb_dist13b_prompts": "translated prompts"}
-    english = table["lang"].str.lower() == "en"
-    variant = (
-        table["prompt"]
-        .map(prompts)
-        .mask(english & (table["prompt"] != "label"), "English prompts")
-    )
+    in_english = table["lang"].str.lower() == "en"
+    is_prompted = table["prompt"] != "label"
+    variant = table["prompt"].map(prompts)
     table = table.assign(
-        variant=variant, value=table["accuracy"], cases=50 * table["num_classes"]
+        checkpoint=path.stem,
+        dataset="babel-imagenet",
+        variant=variant.mask(in_english & is_prompted, "English prompts"),
+        direction="",
+        metric="accuracy@1",
+        value=table["accuracy"],
+        decimals=FULL,
+        address=f"{address}/{path.name}",
+        cases=50 * table["num_classes"],
     )
-    table = table.assign(
-        dataset="babel-imagenet", direction="", metric="accuracy@1", decimals=FULL
-    )
-    return table.assign(checkpoint=path.stem, address=f"{address}/{path.name}")[
-        [*READ, "cases"]
-    ]
+    return table[[*READ, "cases"]]
 
 
 def read_babel_imagenet_retrieval(path: Path, address: str) -> pd.DataFrame:
@@ -266,15 +260,15 @@ def read_babel_imagenet_retrieval(path: Path, address: str) -> pd.DataFrame:
     columns = [f"{way}_r@{k}" for way in ("t2i", "i2t") for k in (1, 5, 10)]
     table = _results(path).melt(["lang"], columns)
     table = table.assign(
+        checkpoint=path.stem,
         direction=table["variable"].str[:3],
         metric=table["variable"].str.replace(r"^..._r@", "recall@", regex=True),
         dataset=path.parent.name,
         variant="",
         decimals=FULL,
+        address=f"{address}/{path.parent.name}/{path.name}",
     )
-    return table.assign(
-        checkpoint=path.stem, address=f"{address}/{path.parent.name}/{path.name}"
-    )[READ]
+    return table[READ]
 
 
 def _results(path: Path) -> pd.DataFrame:
@@ -287,47 +281,22 @@ def read_iglue(path: Path, address: str) -> pd.DataFrame:
 
     -1 stands there for a model that was not run; means over languages are left out.
     """
-    match = re.fullmatch(
-        r"(MaRVL|WIT|XVNLI|xFlickrCO|xGQA)(-many)?(_ir|_tr)?_([\dx]+)(\.[\w-]+)*\.csv",
-        path.name,
+    pattern = (
+        r"(MaRVL|WIT|XVNLI|xFlickrCO|xGQA)(-many)?(_ir|_tr)?_([\dx]+)(\.[\w-]+)*\.csv"
     )
-    title, many, way, examples = match.groups()[:4]
+    title, many, way, examples, _ = re.fullmatch(pattern, path.name).groups()
     table = generative_results.read_text(path).rename(columns={"model": "checkpoint"})
-    long = table.melt(
-        ["checkpoint"],
-        [column for column in table if column not in ("checkpoint", "avg")],
-        "lang",
-    )
+    langs = [column for column in table if column not in ("checkpoint", "avg")]
+    long = table.melt(["checkpoint"], langs, "lang")
     long = long[long["value"].astype(float) >= 0].reset_index(drop=True)
     decimals = _decimals(long["value"]) + 2
     extra = path.name.removesuffix(".csv").partition(".")[2].split(".")
-    said = {
-        "": (
-            "zero-shot"
-            if examples == "0"
-            else f"few-shot, {examples}{', many' if many else ''}"
-        )
-    }
-    said |= {
-        "mt": "translate-test",
-        "translate-train": "translate-train",
-        "id_tr_zh": "languages of id_tr_zh",
-    }
-    shots = [""] if examples != "0" or extra[0] in ("", "id_tr_zh") else []
-    words = [said[part] for part in shots + extra if part in said]
-    dataset = {
-        "MaRVL": "marvl",
-        "WIT": "wit",
-        "XVNLI": "xvnli",
-        "xFlickrCO": "xflickrco",
-        "xGQA": "xgqa",
-    }[title]
-    datasets = np.where(
-        (long["lang"] == "en") & (dataset == "marvl"), "nlvr2", dataset
-    )  # its English is NLVR2's
+    dataset = title.lower()
+    # The English of MaRVL is NLVR2's.
+    is_nlvr2 = (long["lang"] == "en") & (dataset == "marvl")
     return long.assign(
-        dataset=datasets,
-        variant=", ".join(dict.fromkeys(words)),
+        dataset=np.where(is_nlvr2, "nlvr2", dataset),
+        variant=_iglue_variant(examples, bool(many), extra),
         direction={"_ir": "t2i", "_tr": "i2t", None: ""}[way],
         metric="recall@1" if way else "accuracy",
         value=long["value"].astype(float) / 100,
@@ -336,12 +305,36 @@ def read_iglue(path: Path, address: str) -> pd.DataFrame:
     )[READ]
 
 
+def _iglue_variant(examples: str, many: bool, extra: list[str]) -> str:
+    """Return how models learnt the task and read the language, in words; `extra`: what
+    the name of the file adds.
+    """
+    shots = "zero-shot"
+    if examples != "0":
+        shots = f"few-shot, {examples}{', many' if many else ''}"
+    words = {
+        "": shots,
+        "mt": "translate-test",
+        "translate-train": "translate-train",
+        "id_tr_zh": "languages of id_tr_zh",
+    }
+    named = [words[part] for part in extra if part in words]
+    if examples != "0" or extra[0] in ("", "id_tr_zh"):
+        named.insert(0, shots)
+    return ", ".join(dict.fromkeys(named))
+
+
 def read_marvl(path: Path, address: str) -> pd.DataFrame:
     """Return the accuracy and consistency that one log of an evaluation ends with; logs
     of training have none.
     """
-    what = r"(marvl|nlvr2_1k|nlvr2-zh|nlvr2)_?(translate-test-human|translate-test|by-chapters)?_?(test|train)"
-    pattern = rf"(ctrl_[\w-]+?)_{what}(?:\.(\w\w))?(?:\.cat-(\d+))?\.(?:err|log)\.txt"
+    data_set = "(marvl|nlvr2_1k|nlvr2-zh|nlvr2)"
+    way = "(translate-test-human|translate-test|by-chapters)?"
+    lang_and_chapter = r"(?:\.(\w\w))?(?:\.cat-(\d+))?"
+    pattern = (
+        rf"(ctrl_[\w-]+?)_{data_set}_?{way}_?(test|train)"
+        rf"{lang_and_chapter}\.(?:err|log)\.txt"
+    )
     checkpoint, name, way, split, lang, chapter = re.fullmatch(
         pattern, path.name
     ).groups()
@@ -349,34 +342,24 @@ def read_marvl(path: Path, address: str) -> pd.DataFrame:
     scores = re.findall(r"Validation \[\w+\]: loss \S+ score (\S+)", text)
     if split == "train" or not scores:
         return pd.DataFrame(columns=READ)
-    variant = [
-        {"translate-test-human": "translate-test by people", "by-chapters": ""}.get(
-            way, way or "zero-shot"
-        )
-    ]
-    variant += [f"chapter {chapter}"] if chapter else []
-    variant = (
-        ["translate-train"] if name == "nlvr2-zh" else variant
-    )  # trained on NLVR2 in Chinese, tested on MaRVL
-    dataset = {"nlvr2_1k": "nlvr2-1k", "nlvr2-zh": "marvl"}.get(name, name)
-    consistency = re.findall(r"Consistency: (\S+)", text)[-1:]
-    rows = [
-        ("accuracy", scores[-1], 5),
-        *(("consistency", value, FULL) for value in consistency),
-    ]
-    own = {
-        "checkpoint": checkpoint,
-        "dataset": dataset,
-        "lang": lang or "en",
-        "direction": "",
-    }
+    ways = {"translate-test-human": "translate-test by people", "by-chapters": ""}
+    words = [ways.get(way, way or "zero-shot"), f"chapter {chapter}" if chapter else ""]
+    if name == "nlvr2-zh":  # trained on NLVR2 in Chinese, tested on MaRVL
+        words = ["translate-train"]
+    rows = [("accuracy", scores[-1], 5)]
+    for value in re.findall(r"Consistency: (\S+)", text)[-1:]:
+        rows.append(("consistency", value, FULL))
     table = pd.DataFrame(rows, columns=["metric", "printed", "decimals"])
     table = table.assign(
+        checkpoint=checkpoint,
+        dataset={"nlvr2_1k": "nlvr2-1k", "nlvr2-zh": "marvl"}.get(name, name),
+        lang=lang or "en",
+        variant=", ".join(word for word in words if word),
+        direction="",
         value=table["printed"].astype(float) / 100,
-        variant=", ".join(filter(None, variant)),
-        **own,
+        address=f"{address}/{path.name}",
     )
-    return table.assign(address=f"{address}/{path.name}")[READ]
+    return table[READ]
 
 
 READERS: dict[str, tuple[str, Callable[[Path, str], pd.DataFrame]]] = {
@@ -414,21 +397,17 @@ def build(folder: str | os.PathLike) -> pd.DataFrame:
                 f" {fact['address']}."
             )
         harness, read = READERS[source]
-        rows = [read(path, fact["address"]) for path in files]
-        parts.append(
-            pd.concat([part for part in rows if len(part)]).assign(
-                harness=harness, source=source
-            )
-        )
+        of_files = [read(path, fact["address"]) for path in files]
+        rows = pd.concat([part for part in of_files if len(part)])
+        parts.append(rows.assign(harness=harness, source=source))
     table = pd.concat(parts, ignore_index=True)
-    table = with_baselines(with_intervals(named(table.assign(model=_canonical(table)))))
-    wrong = ~table["value"].between(
-        np.where(table["metric"] == "spearman", -1, 0), 1
-    ) | table.duplicated(KEY)
+    table = named(table.assign(model=_canonical(table)))
+    table = with_baselines(with_intervals(table))
+    lowest = np.where(table["metric"] == "spearman", -1, 0)
+    wrong = ~table["value"].between(lowest, 1) | table.duplicated(KEY)
     if wrong.any():
-        row = ", ".join(
-            f"{name} {value}" for name, value in table[wrong].iloc[0].items()
-        )
+        first = table[wrong].iloc[0]
+        row = ", ".join(f"{name} {value}" for name, value in first.items())
         raise InputError(
             f"{wrong.sum()} released value(s) are no fractions or occur twice, the"
             f" first: {row}."
@@ -444,15 +423,12 @@ def named(table: pd.DataFrame) -> pd.DataFrame:
     that nobody knows.
     """
     table = table.fillna({"variant": "", "direction": "", "decimals": FULL})
-    variety = (
-        table["lang"]
-        .str.lower()
-        .map({code: f", {name}" for code, (_, name) in VARIETIES.items()})
-        .fillna("")
-    )
-    codes = table["lang"].map(_codes(table["lang"]))
+    names = {code: f", {name}" for code, (_, name) in VARIETIES.items()}
+    variety = table["lang"].str.lower().map(names).fillna("")
     return table.assign(
-        variant=table["variant"] + variety, lang=codes, task=table["dataset"].map(task)
+        variant=table["variant"] + variety,
+        lang=table["lang"].map(_codes(table["lang"])),
+        task=table["dataset"].map(task),
     )
 
 
@@ -460,11 +436,10 @@ def task(dataset: str) -> str:
     """Return the task of a data set; what the lists do not name are questions with
     short answers.
     """
-    kind = next(
-        (kind for start, kind in KINDS.items() if dataset.startswith(start)),
-        "question answering",
-    )
-    return TASKS.get(dataset, kind)
+    for start, kind in KINDS.items():
+        if dataset.startswith(start):
+            return TASKS.get(dataset, kind)
+    return TASKS.get(dataset, "question answering")
 
 
 def with_baselines(table: pd.DataFrame) -> pd.DataFrame:
@@ -475,44 +450,45 @@ def with_baselines(table: pd.DataFrame) -> pd.DataFrame:
     50 images each). A result is broken where its checkpoint is (`checkpoints.csv`), and
     where `_misread` says why.
     """
-    chance = [
-        _stated(row.harness, row.dataset).get("chance", np.nan)
-        for row in table.itertuples()
-    ]
-    choices = pd.Series(chance, index=table.index, dtype=object).mask(
-        lambda said: said == "classes", table["n"] / 50
-    )
-    choices = pd.to_numeric(
-        choices.mask(choices == "queries", table["n"]).replace(0, np.nan)
-    )
-    first = table["metric"].str.extract(r"^(?:recall|accuracy)@(\d+)$")[0].astype(float)
-    choices = choices.mask(choices < 1, 1 / choices)
-    guessing = (first.mask(table["metric"] == "accuracy", 1) / choices).mask(
-        table["metric"] == "spearman", 0
-    )
-    table = table.reindex(
-        columns=[*table, *(name for name in BASELINES if name not in table)]
-    )
-    baseline = table["baseline"].fillna(guessing)
+    guessing = _guessing(table)
+    lacking = [name for name in BASELINES if name not in table]
+    table = table.reindex(columns=[*table, *lacking])
     name = table["baseline_name"].where(table["baseline"].notna())
-    name = name.fillna(guessing.map(lambda known: "guessing" if known == known else ""))
-    excess = table["excess_low"].fillna(table["ci_low"] - guessing)
-    told = (
-        released.checkpoints()
-        .query("use == 'broken'")
-        .set_index(["harness", "checkpoint"])["note"]
-    )
-    notes = (
-        told.reindex(pd.MultiIndex.from_frame(table[["harness", "checkpoint"]]))
-        .fillna("")
-        .to_numpy()
-    )
-    broken = table["broken"].fillna("")
+    name_of_guessing = np.where(guessing.notna(), "guessing", "")
     misread = _misread(table, guessing)
-    broken = broken.mask(misread != "", misread).where(notes == "", notes)
+    notes = _broken_checkpoints(table)
+    broken = table["broken"].fillna("").mask(misread != "", misread)
     return table.assign(
-        baseline=baseline, baseline_name=name, excess_low=excess, broken=broken
+        baseline=table["baseline"].fillna(guessing),
+        baseline_name=name.fillna(pd.Series(name_of_guessing, table.index)),
+        excess_low=table["excess_low"].fillna(table["ci_low"] - guessing),
+        broken=broken.where(notes == "", notes),
     )
+
+
+def _guessing(table: pd.DataFrame) -> pd.Series:
+    """Return what guessing has in each row, NaN where nobody says."""
+    pairs = zip(table["harness"], table["dataset"], strict=True)
+    chance = [_stated(*pair).get("chance", np.nan) for pair in pairs]
+    choices = pd.Series(chance, index=table.index, dtype=object)
+    choices = choices.mask(choices == "classes", table["n"] / 50)
+    choices = choices.mask(choices == "queries", table["n"]).replace(0, np.nan)
+    choices = pd.to_numeric(choices)
+    choices = choices.mask(choices < 1, 1 / choices)
+    metric = table["metric"]
+    n_answers = metric.str.extract(r"^(?:recall|accuracy)@(\d+)$")[0].astype(float)
+    n_answers = n_answers.mask(metric == "accuracy", 1)
+    return (n_answers / choices).mask(metric == "spearman", 0)
+
+
+def _broken_checkpoints(table: pd.DataFrame) -> np.ndarray:
+    """Return why the checkpoint of each row is broken, "" where it is not."""
+    key = ["harness", "checkpoint"]
+    checkpoints = released.checkpoints()
+    is_broken = checkpoints["use"] == "broken"
+    notes = checkpoints[is_broken].set_index(key)["note"]
+    rows = pd.MultiIndex.from_frame(table[key])
+    return notes.reindex(rows).fillna("").to_numpy()
 
 
 def _misread(table: pd.DataFrame, guessing: pd.Series) -> pd.Series:
@@ -522,28 +498,19 @@ def _misread(table: pd.DataFrame, guessing: pd.Series) -> pd.Series:
     NEVER), on questions that are not asked to mislead. A mean over tasks has a reason
     where one of them does, though it may be above guessing itself.
     """
-    below = scipy_stats.binom.cdf(table["n_correct"], table["n"], guessing) < NEVER
-    judged = (table["metric"] == "accuracy") & ~table["dataset"].str.endswith(
-        "adversarial"
-    )
-    reasons = pd.Series(
-        np.where(below & judged, f"below guessing: {NOT_READ}", ""), table.index
-    )
-
-    prefix, dash, task = (
-        table["dataset"].str.partition("-")[part] for part in range(3)
-    )
-    runs = (
-        table[["harness", "checkpoint", "lang", "variant", "metric"]].agg(
-            "\0".join, axis=1
-        )
-        + "\0"
-        + prefix
-    )
-    for run, failed in task[below & judged & (dash != "")].groupby(runs):
-        is_mean = (runs == run) & (dash == "")
-        n_tasks = ((runs == run) & (dash != "")).sum()
-        reasons[is_mean] = (
+    chance = scipy_stats.binom.cdf(table["n_correct"], table["n"], guessing)
+    misleads = table["dataset"].str.endswith("adversarial")
+    is_judged = (table["metric"] == "accuracy") & ~misleads
+    is_below = (chance < NEVER) & is_judged
+    reasons = pd.Series("", table.index).mask(is_below, f"below guessing: {NOT_READ}")
+    parts = table["dataset"].str.partition("-")
+    is_task, task_name = parts[1] != "", parts[2]
+    key = ["harness", "checkpoint", "lang", "variant", "metric"]
+    runs = table[key].assign(benchmark=parts[0]).agg("\0".join, axis=1)
+    for run, failed in task_name[is_below & is_task].groupby(runs):
+        of_run = runs == run
+        n_tasks = (of_run & is_task).sum()
+        reasons[of_run & ~is_task] = (
             f"below guessing in {len(failed)} of {n_tasks} tasks ({', '.join(failed)}):"
             f" {NOT_READ}"
         )
@@ -560,30 +527,29 @@ def _stated(harness: str, dataset: str) -> dict:
 
 def _canonical(table: pd.DataFrame) -> pd.Series:
     """Return the canonical model of each row's checkpoint."""
-    pairs = pd.MultiIndex.from_frame(table[["harness", "checkpoint"]])
-    known = released.checkpoints().set_index(["harness", "checkpoint"])["model"]
-    unknown = pairs.difference(known.index)
+    key = ["harness", "checkpoint"]
+    pairs = pd.MultiIndex.from_frame(table[key])
+    model_of = released.checkpoints().set_index(key)["model"]
+    unknown = pairs.difference(model_of.index)
     if len(unknown):
-        hint = near(
-            unknown[0][1],
-            [name for harness, name in known.index if harness == unknown[0][0]],
-        )
+        harness, checkpoint = unknown[0]
+        names = [name for of_harness, name in model_of.index if of_harness == harness]
         raise InputError(
             f"{len(unknown)} checkpoint(s) have no canonical model, the first"
-            f" {unknown[0][1]!r} of {unknown[0][0]}: add it to"
-            f" data/released/checkpoints.csv. {hint}"
+            f" {checkpoint!r} of {harness}: add it to"
+            f" data/released/checkpoints.csv. {near(checkpoint, names)}"
         )
-    return known.loc[pairs].set_axis(table.index)
+    return model_of.loc[pairs].set_axis(table.index)
 
 
 def _codes(theirs: pd.Series) -> dict[str, str]:
     """Return our code of each language; raise InputError for one that nobody knows."""
-    plain = {name: str(name).lower() for name in theirs.unique()}
-    varieties = {code: lang for code, (lang, _) in VARIETIES.items()}
-    return {
-        name: languages.canonical({**CODES, **varieties}.get(code, code))
-        for name, code in plain.items()
-    }
+    ours = CODES | {code: lang for code, (lang, _) in VARIETIES.items()}
+    found = {}
+    for name in theirs.unique():
+        code = str(name).lower()
+        found[name] = languages.canonical(ours.get(code, code))
+    return found
 
 
 def with_intervals(table: pd.DataFrame) -> pd.DataFrame:
@@ -596,35 +562,38 @@ def with_intervals(table: pd.DataFrame) -> pd.DataFrame:
     where the rounding is finer than one case. The interval takes cases as independent;
     two captions of one image are not quite.
     """
-    n, asked = pd.Series(0, index=table.index), _expected(table)
-    shares = table["metric"].str.startswith(SHARES)
-    for _, rows in table[shares].groupby(["harness", "dataset", "lang", "direction"]):
-        wanted = pd.to_numeric(asked[rows.index], errors="coerce")
-        for (_, number), part in rows.groupby(["variant", wanted]):
-            if _whole(
-                part["value"].to_numpy(), part["decimals"].to_numpy(float), int(number)
-            ):
-                n[part.index] = int(number)
-        unfit = rows[(n[rows.index] == 0) & (asked[rows.index] != "")]
-        n[unfit.index] = _inferred(
-            unfit["value"].to_numpy(), unfit["decimals"].to_numpy(float)
-        )
+    is_share = table["metric"].str.startswith(SHARES)
+    n = _established(table[is_share], _expected(table)).reindex(table.index).fillna(0)
     counts = (table["value"] * n).round()
-    certain = (
-        shares & (n > 0) & (10.0 ** -table["decimals"] < 1 / n.where(n > 0, np.nan))
-    )
-    low, high = bootstrap.exact_interval(counts[certain], n[certain])
-    ends = pd.DataFrame(
-        {"ci_low": low, "ci_high": high}, index=table.index[certain]
-    ).reindex(table.index)
+    is_finer = 10.0 ** -table["decimals"] < 1 / n.where(n > 0, np.nan)
+    is_certain = is_share & (n > 0) & is_finer
+    low, high = bootstrap.exact_interval(counts[is_certain], n[is_certain])
+    ends = pd.DataFrame({"ci_low": low, "ci_high": high}, table.index[is_certain])
+    ends = ends.reindex(table.index)
     if "stated" in table:  # of what has an interval of its own
-        n, ends = (
-            n.mask(table["stated"].notna(), table["stated"]),
-            ends.fillna(table[["ci_low", "ci_high"]]),
-        )
-    return table.assign(
-        n=n.astype(int), n_correct=counts.where(certain), **ends
-    ).sort_values(KEY, ignore_index=True)
+        n = n.mask(table["stated"].notna(), table["stated"])
+        ends = ends.fillna(table[["ci_low", "ci_high"]])
+    n_correct = counts.where(is_certain)
+    table = table.assign(n=n.astype(int), n_correct=n_correct, **ends)
+    return table.sort_values(KEY, ignore_index=True)
+
+
+def _established(table: pd.DataFrame, stated: pd.Series) -> pd.Series:
+    """Return the number of cases of each share, 0 where it is not certain; `stated`: as
+    of `_expected`.
+    """
+    n = pd.Series(0, index=table.index)
+    key = ["harness", "dataset", "lang", "direction"]
+    for _, rows in table.groupby(key):
+        numbers = pd.to_numeric(stated[rows.index], errors="coerce")
+        for (_, number), part in rows.groupby(["variant", numbers]):
+            values, decimals = part["value"], part["decimals"]
+            if _whole(values.to_numpy(), decimals.to_numpy(float), int(number)):
+                n[part.index] = int(number)
+        unfit = rows[(n[rows.index] == 0) & (stated[rows.index] != "")]
+        values, decimals = unfit["value"], unfit["decimals"]
+        n[unfit.index] = _inferred(values.to_numpy(), decimals.to_numpy(float))
+    return n
 
 
 def _slack(decimals: np.ndarray, n: int) -> np.ndarray:
@@ -636,7 +605,8 @@ def _slack(decimals: np.ndarray, n: int) -> np.ndarray:
 
 def _whole(values: np.ndarray, decimals: np.ndarray, n: int) -> bool:
     """Return whether all values are whole numbers of `n` cases within their rounding."""
-    return bool((np.abs(values * n - np.rint(values * n)) <= _slack(decimals, n)).all())
+    off = np.abs(values * n - np.rint(values * n))
+    return bool((off <= _slack(decimals, n)).all())
 
 
 def _inferred(values: np.ndarray, decimals: np.ndarray, at_most: int = 20_000) -> int:
@@ -644,11 +614,11 @@ def _inferred(values: np.ndarray, decimals: np.ndarray, at_most: int = 20_000) -
     where chance could find one too.
     """
     values, first = np.unique(values, return_index=True)
-    decimals, chance = decimals[first], 0.0
+    decimals = decimals[first]
+    chance = 0.0
     for n in range(50, at_most + 1):
-        chance += float(
-            (2 * _slack(decimals, n)).prod()
-        )  # that values drawn at random are whole numbers of n
+        # That values drawn at random are whole numbers of n.
+        chance += float((2 * _slack(decimals, n)).prod())
         if chance > 0.001:
             return 0
         if _whole(values, decimals, n):
@@ -660,22 +630,22 @@ def _expected(table: pd.DataFrame) -> pd.Series:
     """Return the number of cases that `sources.toml` states for each row, as text: a
     number, "infer" or "".
     """
-    counts = (
-        published.read("mteb-xm3600")
-        .query("metric == 'captions'")
-        .set_index("lang")["value"]
-    )
-    statements = {"id": 1128, "sw": 1108, "ta": 1242, "tr": 1180, "zh": 1012}
+    numbers = published.read("mteb-xm3600")
+    numbers = numbers[numbers["metric"] == "captions"]
+    n_captions = numbers.set_index("lang")["value"]
+    n_statements = {"id": 1128, "sw": 1108, "ta": 1242, "tr": 1180, "zh": 1012}
+    cases = pd.Series(np.nan, index=table.index)
+    cases = table.get("cases", cases)
     stated = []
-    classes = (
-        table["cases"] if "cases" in table else pd.Series(np.nan, index=table.index)
-    )
-    for row, cases in zip(table.itertuples(), classes, strict=True):
+    for row, n_cases in zip(table.itertuples(), cases, strict=True):
         fact = _stated(row.harness, row.dataset)
-        said = fact.get(row.direction or "n", fact.get("n", ""))
-        said = counts.get(row.lang, "") if said == "captions" else said
-        said = cases if said == "classes" else said
-        if said == "statements":
-            said = "" if "chapter" in row.variant else statements.get(row.lang, "")
-        stated.append(said if said in ("", "infer") else str(int(said)))
+        number = fact.get(row.direction or "n", fact.get("n", ""))
+        if number == "captions":
+            number = n_captions.get(row.lang, "")
+        if number == "classes":
+            number = n_cases
+        if number == "statements":
+            of_chapter = "chapter" in row.variant
+            number = "" if of_chapter else n_statements.get(row.lang, "")
+        stated.append(number if number in ("", "infer") else str(int(number)))
     return pd.Series(stated, index=table.index)

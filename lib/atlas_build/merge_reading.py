@@ -40,7 +40,7 @@ WORDS |= {
 WORDS |= {"textretrievalrecall": "i2t recall", "cosinespearman": "spearman"}
 
 
-def read(path: Path, model: str) -> tuple[str, pd.DataFrame]:
+def read_results(path: Path, model: str) -> tuple[str, pd.DataFrame]:
     """Return of which kind a file is, a key of `KINDS`, and its rows in the columns of
     that schema.
 
@@ -147,8 +147,10 @@ def metric(name: str, dataset: str) -> str:
     """Return the study's spelling of a metric of a data set; InputError, with the
     nearest, for one that it has not.
 
-    >>> metric("Recall@1", "xm3600"), metric("t2i_recall_at_5", "xm3600"), metric("top-1 accuracy", "imagenet-1k")
-    ('recall@1', 't2i recall@5', 'accuracy@1')
+    >>> metric("Recall@1", "xm3600"), metric("t2i_recall_at_5", "xm3600")
+    ('recall@1', 't2i recall@5')
+    >>> metric("top-1 accuracy", "imagenet-1k")
+    'accuracy@1'
     """
     known = metrics(dataset)
     if not known or name in known:

@@ -39,13 +39,8 @@ def files(results: str | os.PathLike) -> pd.DataFrame:
     rows = []
     for path in sorted((tables.locate(results) / FOLDER).glob("*.parquet")):
         note = tables.made_from(path)
-        rows.append(
-            note["parameters"]
-            | {
-                "task": note["table"],
-                "path": f"{results}/{FOLDER}/{path.name}",
-            }
-        )
+        place = {"task": note["table"], "path": f"{results}/{FOLDER}/{path.name}"}
+        rows.append(note["parameters"] | place)
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -53,42 +48,38 @@ def scores(results: str | os.PathLike) -> pd.DataFrame:
     """Return the merged tables of scores, and the contributed ones: schema `scores` and
     the column `origin`.
     """
-    rows = files(results).query("task == 'scores'").itertuples()
-    parts = [tables.read(row.path, "scores").assign(origin=row.origin) for row in rows]
+    parts = [tables.empty("scores").assign(origin=pd.Series(dtype=str))]
+    merged = files(results)
+    for row in merged[merged["task"] == "scores"].itertuples():
+        parts.append(tables.read(row.path, "scores").assign(origin=row.origin))
     for path in sorted(CONTRIBUTED.glob("*.csv")):
         origin = own_tables.read(path, "results", ["origin"])["origin"]
         parts.append(merge_reading.read_scores(path).assign(origin=origin))
-    return pd.concat(
-        [tables.empty("scores").assign(origin=pd.Series(dtype=str)), *parts],
-        ignore_index=True,
-    )
+    return pd.concat(parts, ignore_index=True)
 
 
 def origins(
     rows: pd.DataFrame,
-    theirs: pd.DataFrame,
-    own: Iterable[str],
+    merged: pd.DataFrame,
+    models: Iterable[str],
     datasets: Iterable[str],
 ) -> list[str]:
     """Return who computed each of some rows with the columns model and dataset: "this
     run", a name, or several.
 
-    `theirs` as `files` returns it; `own` and `datasets`: models and data sets of the
-    run.
+    `merged` as `files` returns it; `models` and `datasets`: those of the run.
     """
-    known = (
-        theirs.groupby(["model", "dataset"])["origin"]
-        .agg(lambda names: list(dict.fromkeys(names)))
-        .to_dict()
+    models, datasets = set(models), set(datasets)
+    origins_of = merged.groupby(["model", "dataset"])["origin"].agg(
+        lambda names: list(dict.fromkeys(names))
     )
-    pairs = zip(rows["model"], rows["dataset"], strict=True)
-    return [
-        " and ".join(
-            [OURS] * (model in list(own) and dataset in list(datasets))
-            + known.get((model, dataset), [])
-        )
-        for model, dataset in pairs
-    ]
+    found = []
+    for pair in zip(rows["model"], rows["dataset"], strict=True):
+        model, dataset = pair
+        is_ours = model in models and dataset in datasets
+        others = origins_of.get(pair, [])
+        found.append(" and ".join([OURS, *others] if is_ours else others))
+    return found
 
 
 def merge(
@@ -111,12 +102,58 @@ def merge(
     does not know, values out of range, classes, images or queries other than the run's,
     and a result that the run has with another value.
     """
-    run, lines = tables.locate(results), []
+    run = tables.locate(results)
     if not check and not run.is_dir():
         raise InputError(
             f"There is no run {run.name!r} in {run.parent}: make it first, or name"
             " another."
         )
+    _check_given_names(origin, model)
+    lines = []
+    for path in map(tables.locate, paths):
+        try:
+            kind, table = merge_reading.read_results(path, model)
+            merge_checks.check(table, kind, model)
+            parts = dict(list(table.groupby(["model", "dataset"], sort=False)))
+            new = {names: _new(part, kind, run) for names, part in parts.items()}
+        except InputError as error:
+            raise InputError(f"{path.name} cannot be merged: {error}") from error
+        for (name, dataset), rows in new.items():
+            part = parts[name, dataset]
+            came = "the run has them already"
+            if len(rows):
+                came = f"{len(rows):,} from {origin}"
+            lines.append(
+                f"{path.name}: {kind} of {name} on {dataset}, rows: {len(part):,},"
+                f" {came}."
+            )
+            if check:
+                lines += ranks(part, kind, run)
+            elif len(rows):
+                _write(rows, kind, origin, path, run)
+    return lines
+
+
+def _write(rows: pd.DataFrame, kind: str, origin: str, source: Path, run: Path) -> None:
+    """Write rows of one model and data set into a run; `source`: the file that they
+    came in.
+    """
+    model, dataset = rows.iloc[0][["model", "dataset"]]
+    digest = tables.fingerprint(source)
+    note = {
+        "model": model,
+        "dataset": dataset,
+        "origin": origin,
+        "rows": len(rows),
+        "source": source.name,
+        "sha256": digest,
+    }
+    target = run / FOLDER / f"{kind}_{model}_{dataset}_{digest[:8]}.parquet"
+    tables.write(rows, target, kind, note)
+
+
+def _check_given_names(origin: str, model: str) -> None:
+    """Raise InputError for an origin or a name of a model that cannot be."""
     if not origin.strip() or origin == OURS:
         raise InputError(
             f"The origin says who computed the tables, got {origin!r}: give a name, as"
@@ -127,39 +164,6 @@ def merge(
             "The name of a model is of letters, digits, '.', '+', '-' and '_', got"
             f" {model!r}: change it."
         )
-    for path in map(tables.locate, paths):
-        try:
-            kind, table = merge_reading.read(path, model)
-            merge_checks.check(table, kind, model)
-            parts = dict(list(table.groupby(["model", "dataset"], sort=False)))
-            new = {names: _new(part, kind, run) for names, part in parts.items()}
-        except InputError as error:
-            raise InputError(f"{path.name} cannot be merged: {error}") from error
-        digest = tables.fingerprint(path)
-        for (name, dataset), rows in new.items():
-            came = (
-                f"{len(rows):,} from {origin}"
-                if len(rows)
-                else "the run has them already"
-            )
-            lines.append(
-                f"{path.name}: {kind} of {name} on {dataset}, rows:"
-                f" {len(parts[name, dataset]):,}, {came}."
-            )
-            if check:
-                lines += ranks(parts[name, dataset], kind, run)
-            elif len(rows):
-                note = {
-                    "model": name,
-                    "dataset": dataset,
-                    "origin": origin,
-                    "rows": len(rows),
-                }
-                target = run / FOLDER / f"{kind}_{name}_{dataset}_{digest[:8]}.parquet"
-                tables.write(
-                    rows, target, kind, note | {"source": path.name, "sha256": digest}
-                )
-    return lines
 
 
 def ranks(table: pd.DataFrame, kind: str, run: Path) -> list[str]:
@@ -172,49 +176,48 @@ def ranks(table: pd.DataFrame, kind: str, run: Path) -> list[str]:
     and no test.
     """
     if kind == "scores":
-        theirs, known = _ways(table[table["lang"] != ""]), released.read()
-        known = released.one_run(known[known["dataset"] == table["dataset"].iloc[0]])
-        known = known.assign(
-            way=known["direction"].where(known["direction"] != "", known["variant"])
-        )
+        given = _ways(table[table["lang"] != ""])
+        others = released.read()
+        of_dataset = others["dataset"] == table["dataset"].iloc[0]
+        others = released.one_run(others[of_dataset])
+        way = others["direction"].where(others["direction"] != "", others["variant"])
+        others = others.assign(way=way)
     else:
+        given = _means(table)
         paths = sorted((run / kind).glob(f"*_{table['dataset'].iloc[0]}.parquet"))
-        items = [
-            outcomes.outcomes(each)
-            for each in (table, *(tables.read(path, kind) for path in paths))
-        ]
-        sums = [
-            each.groupby(["model", "lang", "metric"], observed=True)[
-                ["right", "total"]
-            ].sum()
-            for each in items
-        ]
-        theirs, *rest = [
-            (each["right"] / each["total"]).rename("value").reset_index()
-            for each in sums
-        ]
-        known = pd.concat(rest or [theirs[:0]]).assign(way="", harness="")
-        theirs = theirs.assign(way="", harness="")
+        of_run = [_means(tables.read(path, kind)) for path in paths]
+        others = pd.concat(of_run or [given[:0]])
     lines = []
-    for row in theirs.itertuples():
-        same = (
-            (known["lang"] == row.lang)
-            & (known["metric"] == row.metric)
-            & (known["way"] == row.way)
-        )
-        same &= (known["harness"] == row.harness) | (row.harness == "")
-        rivals = (
-            known[same & (known["model"] != row.model)].groupby("model")["value"].max()
-        )
-        place = "no other result"
-        if len(rivals):
-            place = f"rank {1 + (rivals > row.value).sum()} of {len(rivals) + 1} models"
+    for row in given.itertuples():
+        lang, place = languages.name(row.lang), _rank(row, others)
         what = f"{row.metric} {row.way}".strip()
-        lines.append(
-            f"  {languages.name(row.lang)} ({row.lang}), {what}: {row.value:.4g},"
-            f" {place}"
-        )
+        lines.append(f"  {lang} ({row.lang}), {what}: {row.value:.4g}, {place}")
     return lines
+
+
+def _means(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the value of each model, language and metric of a table of outcomes, with
+    way and harness "".
+    """
+    items = outcomes.outcomes(table)
+    key = ["model", "lang", "metric"]
+    sums = items.groupby(key, observed=True)[["right", "total"]].sum()
+    means = (sums["right"] / sums["total"]).rename("value").reset_index()
+    return means.assign(way="", harness="")
+
+
+def _rank(row, others: pd.DataFrame) -> str:
+    """Return the rank of a result among those of other models, in words."""
+    is_same = pd.Series(True, index=others.index)
+    for column in ("lang", "metric", "way"):
+        is_same &= others[column] == getattr(row, column)
+    if row.harness:
+        is_same &= others["harness"] == row.harness
+    of_others = others[is_same & (others["model"] != row.model)]
+    best = of_others.groupby("model")["value"].max()
+    if best.empty:
+        return "no other result"
+    return f"rank {1 + (best > row.value).sum()} of {len(best) + 1} models"
 
 
 def _ways(table: pd.DataFrame) -> pd.DataFrame:
@@ -225,11 +228,14 @@ def _ways(table: pd.DataFrame) -> pd.DataFrame:
     before the metric as well.
     """
     titles = "|".join(embedding_logs.RELEASED)
-    said = table["variant"].str.extract(rf"^(?:({titles})(?:: |$))?(.*)$").fillna("")
-    metric = table["metric"].str.extract(r"^(?:(t2i|i2t) )?(.*)$").fillna("")
-    way = said[1].where(said[1] != "", metric[0])
+    of_variant = rf"^(?:(?P<harness>{titles})(?:: |$))?(?P<way>.*)$"
+    variant = table["variant"].str.extract(of_variant).fillna("")
+    of_metric = r"^(?:(?P<way>t2i|i2t) )?(?P<name>.*)$"
+    metric = table["metric"].str.extract(of_metric).fillna("")
     return table.assign(
-        way=way, metric=metric[1], harness=said[0].replace(embedding_logs.RELEASED)
+        way=variant["way"].where(variant["way"] != "", metric["way"]),
+        metric=metric["name"],
+        harness=variant["harness"].replace(embedding_logs.RELEASED),
     )
 
 
@@ -240,41 +246,39 @@ def _new(table: pd.DataFrame, kind: str, run: Path) -> pd.DataFrame:
     model, dataset = table.iloc[0][["model", "dataset"]]
     if kind in merge_checks.ITEMS:
         merge_checks.check_items(table, kind, run)
-    own = [run / kind / f"{model}_{dataset}.parquet"]
-    if kind == "scores":
-        own = [
-            path
-            for path in sorted((run / kind).glob("*.parquet"))
-            if tables.made_from(path).get("table") == kind
-        ]
-    paths = [*own, *sorted((run / FOLDER).glob(f"{kind}_{model}_{dataset}_*.parquet"))]
-    there = pd.concat(
-        [
-            tables.empty(kind),
-            *(tables.read(path, kind) for path in paths if path.is_file()),
-        ]
-    )
+    of_run = _of_run(kind, model, dataset, run)
     columns, key = tables.SCHEMAS[kind]
     both = table.merge(
-        there, how="left", on=key, suffixes=("", " here"), indicator=True
+        of_run, how="left", on=key, suffixes=("", " of run"), indicator=True
     )
-    double = both["_merge"] == "both"
+    is_double = both["_merge"] == "both"
     for column in [name for name in columns if name not in key]:
-        theirs, ours = (
-            both[column].to_numpy(float),
-            both[f"{column} here"].to_numpy(float),
+        given = both[column].to_numpy(float)
+        ours = both[f"{column} of run"].to_numpy(float)
+        is_same = np.isclose(
+            given, ours, rtol=0, atol=merge_checks.TOLERANCE, equal_nan=True
         )
-        differs = double & ~np.isclose(
-            theirs, ours, rtol=0, atol=merge_checks.TOLERANCE, equal_nan=True
-        )
-        if differs.any():
+        differs = both[is_double & ~is_same]
+        if len(differs):
+            first = differs.iloc[0][key]
             row = ", ".join(
-                f"{name} {value}"
-                for name, value in both[differs].iloc[0][key].items()
-                if value != ""
+                f"{name} {value}" for name, value in first.items() if value != ""
             )
             raise InputError(
-                f"{int(differs.sum())} row(s) are results that the run has with another"
+                f"{len(differs)} row(s) are results that the run has with another"
                 f" {column}, the first: {row}; keep one of them."
             )
-    return table[~double.to_numpy()].reset_index(drop=True)
+    return table[~is_double.to_numpy()].reset_index(drop=True)
+
+
+def _of_run(kind: str, model: str, dataset: str, run: Path) -> pd.DataFrame:
+    """Return the results that a run made itself, and those merged into it before."""
+    paths = [run / kind / f"{model}_{dataset}.parquet"]
+    if kind == "scores":
+        in_folder = sorted((run / kind).glob("*.parquet"))
+        paths = [
+            path for path in in_folder if tables.made_from(path).get("table") == kind
+        ]
+    paths += sorted((run / FOLDER).glob(f"{kind}_{model}_{dataset}_*.parquet"))
+    made = [tables.read(path, kind) for path in paths if path.is_file()]
+    return pd.concat([tables.empty(kind), *made])

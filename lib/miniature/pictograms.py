@@ -110,15 +110,11 @@ def senses() -> pd.DataFrame:
 
 @functools.cache
 def _characters() -> dict[str, list[str]]:
-    table = (
-        pd.concat([concepts(), senses()])
-        .drop_duplicates("wnid")
-        .set_index("wnid")["codepoints"]
-    )
-    return {
-        wnid: [chr(int(point, 16)) for point in points.split()]
-        for wnid, points in table.items()
-    }
+    table = pd.concat([concepts(), senses()]).drop_duplicates("wnid")
+    characters = {}
+    for wnid, codepoints in zip(table["wnid"], table["codepoints"], strict=True):
+        characters[wnid] = [chr(int(point, 16)) for point in codepoints.split()]
+    return characters
 
 
 def drawn() -> list[str]:
@@ -132,9 +128,8 @@ def drawn_alike(wnids: list[str]) -> np.ndarray:
     """Return a number for each of `wnids`, the same for those that have the same
     drawings: (wnids,) int64.
     """
-    return pd.factorize(
-        pd.Series(["".join(sorted(_characters()[wnid])) for wnid in wnids], dtype=str)
-    )[0]
+    characters = ["".join(sorted(_characters()[wnid])) for wnid in wnids]
+    return pd.factorize(pd.Series(characters, dtype=str))[0]
 
 
 def _font_file(face: str) -> Path:
@@ -161,7 +156,8 @@ def faces(character: str, split: str) -> list[str]:
     """
     have = [face for face in FACES[split] if ord(character) in glyphs(face)]
     everywhere = ["DejaVuSans", "DejaVuSansMono", LAST_FACE]
-    return have or [face for face in everywhere if ord(character) in glyphs(face)][:1]
+    others = [face for face in everywhere if ord(character) in glyphs(face)]
+    return have or others[:1]
 
 
 @functools.cache
@@ -178,7 +174,8 @@ def _glyph(face: str, character: str) -> Image.Image:
     pixels.
     """
     left, top, right, bottom = _font(face, 200).getbbox(character)
-    font = _font(face, round(200 * 84 / max(right - left, bottom - top)))
+    longest = max(right - left, bottom - top)
+    font = _font(face, round(200 * 84 / longest))
     left, top, right, bottom = font.getbbox(character)
     mask = Image.new("L", (right - left, bottom - top))
     ImageDraw.Draw(mask).text((-left, -top), character, font=font, fill=255)
@@ -195,19 +192,17 @@ def same_outline(wnid: str) -> bool:
 
     def outlines(split: str) -> list[np.ndarray]:
         upright = [
-            (c, face)
-            for c in _characters()[wnid]
-            for face in faces(c, split)
+            _glyph(face, character).resize((48, 48))
+            for character in _characters()[wnid]
+            for face in faces(character, split)
             if "Oblique" not in face
         ]
-        pictures = [
-            _glyph(face, character).resize((48, 48)) for character, face in upright
-        ]
-        return [np.asarray(picture) > 127 for picture in pictures]
+        return [np.asarray(picture) > 127 for picture in upright]
 
-    known = outlines("train")
+    of_training = outlines("train")
     return all(
-        any((new != old).mean() < 0.02 for old in known) for new in outlines("test")
+        any((in_test != outline).mean() < 0.02 for outline in of_training)
+        for in_test in outlines("test")
     )
 
 
@@ -225,50 +220,64 @@ def draw(
     one split. `colour` is one of `COLOURS`; "" leaves it to chance, in training among
     those that are not held out.
     """
+    # Every random number is drawn in this order: another order is another drawing.
     ranges = RANGES[split]
-    words = [list(COLOURS).index(colour) + 1] if colour else []
+    given = [list(COLOURS).index(colour) + 1] if colour else []
     rng = np.random.default_rng(
-        [seed, list(RANGES).index(split), int(wnid[1:]), number, *words]
+        [seed, list(RANGES).index(split), int(wnid[1:]), number, *given]
     )
     character = str(rng.choice(_characters()[wnid]))
     face = str(rng.choice(faces(character, split)))
-    named = COLOURS[
-        colour
-        or str(
-            rng.choice(
-                training_colours(wnid, seed) if split == "train" else list(COLOURS)
-            )
-        )
-    ]
-    fore = np.clip(np.array(named) + rng.uniform(-1, 1, 3) * ranges["jitter"], 0, 255)
-    greys = np.arange(20, 236)
+    if not colour:
+        allowed = training_colours(wnid, seed) if split == "train" else list(COLOURS)
+        colour = str(rng.choice(allowed))
+    fore, back = _shades(COLOURS[colour], ranges["jitter"], rng)
+    mask = _placed(_glyph(face, character), size, ranges, rng)
+    share = np.asarray(mask, np.float32)[..., None] / 255
+    noise = rng.standard_normal((size, size, 3), dtype=np.float32)
+    noise = noise * np.float32(rng.uniform(*ranges["noise"]))
+    contrast = (fore - back).astype(np.float32)
+    pixels = back.astype(np.float32) + share * contrast + noise
+    pixels = np.clip(pixels, 0, 255).astype(np.uint8)
+    return Image.fromarray(pixels)
+
+
+def _shades(
+    colour: tuple[int, int, int], jitter: float, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the shades of the glyph and of the ground (3,), a grey that is clearly
+    lighter or darker.
+    """
+    change = rng.uniform(-1, 1, 3) * jitter
+    fore = np.clip(np.array(colour) + change, 0, 255)
     brightness = float(np.dot(fore, (0.299, 0.587, 0.114)))
+    greys = np.arange(20, 236)
     grey = rng.choice(greys[np.abs(greys - brightness) > 75])
-    back = np.clip(grey + rng.uniform(-1, 1, 3) * ranges["jitter"], 0, 255)
-    glyph = _glyph(face, character)
-    scale = (
-        rng.uniform(*ranges["size"]) * size / max(glyph.size)
-    )  # of its longest side, before it is turned
-    turned = glyph.rotate(
-        rng.uniform(-1, 1) * ranges["angle"],
-        resample=Image.Resampling.BILINEAR,
-        expand=True,
-    )
-    shape = (max(1, round(turned.width * scale)), max(1, round(turned.height * scale)))
-    mask = turned.resize(
-        shape, Image.Resampling.BOX if scale < 0.5 else Image.Resampling.BILINEAR
-    )
-    middle = size / 2 + rng.uniform(-1, 1, 2) * ranges["shift"] * size
+    change = rng.uniform(-1, 1, 3) * jitter
+    back = np.clip(grey + change, 0, 255)
+    return fore, back
+
+
+def _placed(
+    glyph: Image.Image, size: int, ranges: dict, rng: np.random.Generator
+) -> Image.Image:
+    """Return a grey image of `size` pixels with the glyph turned, scaled and moved."""
+    # Of its longest side, before it is turned.
+    scale = rng.uniform(*ranges["size"]) * size / max(glyph.size)
+    angle = rng.uniform(-1, 1) * ranges["angle"]
+    turned = glyph.rotate(angle, resample=Image.Resampling.BILINEAR, expand=True)
+    width = max(1, round(turned.width * scale))
+    height = max(1, round(turned.height * scale))
+    much_smaller = scale < 0.5
+    resample = Image.Resampling.BOX if much_smaller else Image.Resampling.BILINEAR
+    mask = turned.resize((width, height), resample)
+    shift = rng.uniform(-1, 1, 2) * ranges["shift"] * size
+    middle = size / 2 + shift
+    left = round(middle[0] - width / 2)
+    top = round(middle[1] - height / 2)
     page = Image.new("L", (size, size))
-    page.paste(
-        mask, (round(middle[0] - mask.width / 2), round(middle[1] - mask.height / 2))
-    )
-    share = np.asarray(page, np.float32)[..., None] / 255
-    noise = rng.standard_normal((size, size, 3), dtype=np.float32) * np.float32(
-        rng.uniform(*ranges["noise"])
-    )
-    pixels = back.astype(np.float32) + share * (fore - back).astype(np.float32) + noise
-    return Image.fromarray(np.clip(pixels, 0, 255).astype(np.uint8))
+    page.paste(mask, (left, top))
+    return page
 
 
 def held_out_compositions(seed: int = 0) -> pd.DataFrame:
@@ -281,9 +290,11 @@ def held_out_compositions(seed: int = 0) -> pd.DataFrame:
     names = list(COLOURS)
     rows = []
     wnids = concepts()["wnid"]
-    for number, wnid in zip(rng.permutation(len(wnids)), wnids, strict=True):
+    numbers = rng.permutation(len(wnids))
+    for number, wnid in zip(numbers, wnids, strict=True):
         first = int(number) % len(names)
-        second = (first + 1 + int(rng.integers(len(names) - 1))) % len(names)
+        further = 1 + int(rng.integers(len(names) - 1))
+        second = (first + further) % len(names)
         rows += [(wnid, names[index]) for index in sorted((first, second))]
     return pd.DataFrame(rows, columns=["wnid", "colour"])
 
@@ -325,7 +336,13 @@ def write_images(
         (output.parent / output.stem / wnid).mkdir(parents=True, exist_ok=True)
         for number in range(images_per_class):
             path = f"{output.stem}/{wnid}/{number:03d}.png"
-            draw(wnid, split, number, seed, size).save(output.parent / path)
+            draw(
+                wnid,
+                split,
+                number,
+                seed,
+                size,
+            ).save(output.parent / path)
             rows.append((path, wnid, number))
     images = pd.DataFrame(rows, columns=["path", "wnid", "number"])
     tables.write(images, output, "images", parameters=parameters)
@@ -350,7 +367,13 @@ def draw_senses(
         (folder / wnid).mkdir(parents=True, exist_ok=True)
         for number in range(images_per_sense):
             path = folder / wnid / f"{number:03d}.png"
-            draw(wnid, "test", number, seed, size).save(path)
+            draw(
+                wnid,
+                "test",
+                number,
+                seed,
+                size,
+            ).save(path)
             rows.append((str(path), wnid, number))
     return pd.DataFrame(rows, columns=["path", "wnid", "number"])
 
@@ -369,50 +392,42 @@ def captions(
     English is the label set's in all three sets, as in a set of translations, and only
     its number 0 can be said to be translated.
     """
-    first = (
-        images.sort_values("number", kind="stable")
-        .drop_duplicates("wnid")
-        .set_index("wnid")["path"]
-    )
-    labels = labels[labels["wnid"].isin(first.index)]
-    chosen = labels.assign(
-        caption=[[row.label, *row.alternatives] for row in labels.itertuples()]
-    ).explode("caption")
-    words = words[
-        words["wnid"].isin(first.index)
-        & words["lang"].isin(set(labels["lang"]) - {"en"})
-    ]
+    first = images.sort_values("number", kind="stable").drop_duplicates("wnid")
+    image_of = first.set_index("wnid")["path"]
+    labels = labels[labels["wnid"].isin(image_of.index)]
+    names = [[row.label, *row.alternatives] for row in labels.itertuples()]
+    chosen = labels.assign(caption=names).explode("caption")
+    english = chosen[chosen["lang"] == "en"]
+    langs = set(labels["lang"]) - {"en"}
+    words = words[words["wnid"].isin(image_of.index)]
+    words = words[words["lang"].isin(langs)]
     words = words.rename(columns={"lemma": "caption"})
-    english, wiktionary = chosen[chosen["lang"] == "en"], words["source"] == "wikt"
+    in_wiktionary = words["source"] == "wikt"
     sets = {
         "chosen": chosen,
-        "wiktionary": pd.concat([english, words[wiktionary]]),
-        "wordnets": pd.concat([english, words[~wiktionary]]),
+        "wiktionary": pd.concat([english, words[in_wiktionary]]),
+        "wordnets": pd.concat([english, words[~in_wiktionary]]),
     }
-    table = pd.concat(
-        [rows.assign(captions=name) for name, rows in sets.items()], ignore_index=True
-    )
+    parts = [rows.assign(captions=name) for name, rows in sets.items()]
+    table = pd.concat(parts, ignore_index=True)
     key = ["captions", "lang", "wnid"]
-    table = table[
-        ~table.assign(caption=table["caption"].str.casefold()).duplicated(
-            [*key, "caption"]
-        )
-    ]
-    table = table.assign(
-        number=table.groupby(key).cumcount(), image=table["wnid"].map(first)
-    )
-    table = table[table["number"] < most].sort_values(
-        ["captions", "lang", "image", "number"], ignore_index=True
-    )
-    return table[["captions", "lang", "image", "number", "caption"]]
+    folded = table.assign(caption=table["caption"].str.casefold())
+    table = table[~folded.duplicated([*key, "caption"])]
+    number = table.groupby(key).cumcount()
+    table = table.assign(number=number, image=table["wnid"].map(image_of))
+    columns = ["captions", "lang", "image", "number", "caption"]
+    table = table.loc[number < most, columns]
+    return table.sort_values(columns[:4], ignore_index=True)
 
 
 def join(words: Sequence[str], lang: str) -> str:
     """Return the words as a list in a language, as the Unicode CLDR joins it; with
     commas where it has no pattern.
 
-    >>> join(["cat", "sun", "key"], "en"), join(["Katze", "Sonne"], "de"), join(["猫", "太陽"], "ja")
-    ('cat, sun, and key', 'Katze und Sonne', '猫、太陽')
+    >>> join(["cat", "sun", "key"], "en"), join(["Katze", "Sonne"], "de")
+    ('cat, sun, and key', 'Katze und Sonne')
+    >>> join(["猫", "太陽"], "ja")
+    '猫、太陽'
     """
     from babel import Locale, UnknownLocaleError
     from babel.lists import format_list
@@ -432,13 +447,11 @@ def dictionary(
     `senses` holds the words of many synsets; those are kept that have the English label
     of a concept among their words.
     """
-    spelled = set(labels.loc[labels["lang"] == "en", "label"].str.casefold())
-    english = senses[
-        (senses["lang"] == "en") & senses["lemma"].str.casefold().isin(spelled)
-    ]
-    return cleaning.clean(
-        senses[senses["wnid"].isin(english["wnid"]) & senses["lang"].isin(languages)]
-    )
+    english_labels = labels.loc[labels["lang"] == "en", "label"].str.casefold()
+    is_label = senses["lemma"].str.casefold().isin(set(english_labels))
+    wnids = senses.loc[(senses["lang"] == "en") & is_label, "wnid"]
+    of_labels = senses["wnid"].isin(wnids) & senses["lang"].isin(languages)
+    return cleaning.clean(senses[of_labels])
 
 
 def translator(
@@ -453,18 +466,21 @@ def translator(
     dictionary lacks stays as it is.
     """
     entries = words[words["lang"] == source]
-    senses = entries["wnid"].groupby(entries["lemma"].str.casefold()).agg(set).to_dict()
-    lemmas = words[words["lang"] == target].groupby("wnid")["lemma"].agg(set).to_dict()
+    spelled = entries["lemma"].str.casefold()
+    senses = entries["wnid"].groupby(spelled).agg(set).to_dict()
+    in_target = words[words["lang"] == target]
+    lemmas = in_target.groupby("wnid")["lemma"].agg(set).to_dict()
 
     @functools.cache
     def translate(word: str) -> str:
-        known = sorted(senses.get(word.casefold(), set()) & lemmas.keys())
-        if not known:
+        wnids = senses.get(word.casefold(), set())
+        translated = sorted(wnids & lemmas.keys())
+        if not translated:
             return word
         rng = np.random.default_rng(
             [seed, 18, *target.encode(), *word.casefold().encode()]
         )
-        return str(rng.choice(sorted(lemmas[rng.choice(known)])))
+        return str(rng.choice(sorted(lemmas[rng.choice(translated)])))
 
     return translate
 
@@ -492,74 +508,68 @@ def statements(
     """
     output = tables.locate(output)
     rng = np.random.default_rng([seed, 20, list(RANGES).index(split)])
-    named = labels[labels["lang"].isin(languages)].groupby("wnid")["lang"].nunique()
-    wnids = sorted(
-        named.index[named == len(set(languages))]
-    )  # a statement needs two things, and two it is false of
-    chosen = labels[labels["lang"].isin([*languages, "en"])]
-    known = dict(
-        zip(
-            zip(chosen["lang"], chosen["wnid"], strict=True),
-            chosen["label"],
-            strict=True,
-        )
+    of_languages = labels[labels["lang"].isin(languages)]
+    named = of_languages.groupby("wnid")["lang"].nunique()
+    # A statement needs two things, and two it is false of.
+    wnids = sorted(named.index[named == len(set(languages))])
+    _draw_things(
+        output,
+        wnids,
+        drawings,
+        split,
+        seed,
     )
-    (output.parent / output.stem).mkdir(parents=True, exist_ok=True)
-    for wnid in wnids:
-        for number in range(drawings):
-            path = output.parent / output.stem / f"{wnid}-{number}.png"
-            draw(wnid, split, 1000 + number, seed).save(path)
-    back = {
+    label_of = labels.set_index(["lang", "wnid"])["label"]
+    to_english = {
         lang: translator(words, lang, "en", seed) for lang in languages if lang != "en"
     }
     rows = []
     for statement in range(n_statements):
-        one, other, wrong, third = (
-            wnids[index] for index in rng.choice(len(wnids), 4, replace=False)
-        )
-        shown = [
-            (one, other, True),
-            (other, one, True),
-            (one, wrong, False),
-            (third, other, False),
+        chosen = rng.choice(len(wnids), 4, replace=False)
+        first, second, wrong, third = (wnids[index] for index in chosen)
+        pairs = [
+            (first, second, True),
+            (second, first, True),
+            (first, wrong, False),
+            (third, second, False),
         ]
         files = [
             [f"{output.stem}/{w}-{rng.integers(drawings)}.png" for w in pair[:2]]
-            for pair in shown
+            for pair in pairs
         ]
         for lang in languages:
-            things = [known[lang, wnid] for wnid in (one, other)]
+            things = [label_of[lang, first], label_of[lang, second]]
             texts = {ORIGINAL: join(things, lang)}
             if lang != "en":
-                texts[TRANSLATE_TEST] = join(
-                    [back[lang](thing) for thing in things], "en"
-                )
-            rows += [
-                (
-                    variant,
-                    lang,
-                    f"{statement:04d}",
-                    number,
-                    text,
-                    *files[number],
-                    shown[number][2],
-                    known["en", one],
-                )
-                for variant, text in texts.items()
-                for number in range(len(shown))
-            ]
-    columns = [
-        "variant",
-        "lang",
-        "statement",
-        "number",
-        "text",
-        "left",
-        "right",
-        "truth",
-        "concept",
-    ]
-    table = pd.DataFrame(rows, columns=columns).assign(chapter="")
-    return table.sort_values(
-        ["variant", "lang", "statement", "number"], ignore_index=True
-    )
+                translated = [to_english[lang](thing) for thing in things]
+                texts[TRANSLATE_TEST] = join(translated, "en")
+            for variant, text in texts.items():
+                for number, (_, _, truth) in enumerate(pairs):
+                    row = {
+                        "variant": variant,
+                        "lang": lang,
+                        "statement": f"{statement:04d}",
+                        "number": number,
+                        "text": text,
+                        "left": files[number][0],
+                        "right": files[number][1],
+                        "truth": truth,
+                        "concept": label_of["en", first],
+                        "chapter": "",
+                    }
+                    rows.append(row)
+    order = ["variant", "lang", "statement", "number"]
+    return pd.DataFrame(rows).sort_values(order, ignore_index=True)
+
+
+def _draw_things(
+    output: Path, wnids: list[str], drawings: int, split: str, seed: int
+) -> None:
+    """Write the drawings of `statements` to the folder named as `output`."""
+    folder = output.parent / output.stem
+    folder.mkdir(parents=True, exist_ok=True)
+    for wnid in wnids:
+        for number in range(drawings):
+            # Other drawings than those of the data set.
+            picture = draw(wnid, split, 1000 + number, seed)
+            picture.save(folder / f"{wnid}-{number}.png")

@@ -6,6 +6,8 @@ drawings a second as the smallest residual network that timm ships. open_clip fi
 by the name `pictogram_convnet` once this module is imported.
 """
 
+from typing import ClassVar
+
 import torch
 from timm.models import register_model
 from torch import nn
@@ -18,29 +20,22 @@ class PictogramConvNet(nn.Module):
     Images (n, 3, height, width) to features (n, `num_features`).
     """
 
-    default_cfg = {
+    # open_clip reads this.
+    default_cfg: ClassVar[dict] = {
         "pool_size": (3, 3),
         "input_size": (3, 48, 48),
         "num_classes": 0,
-    }  # noqa: RUF012 read by open_clip
+    }
 
     def __init__(self, channels: tuple[int, ...] = (16, 32, 64, 128)):
         super().__init__()
-        layers, before = [], 3
-        for channel in channels:
-            layers += [
-                nn.Conv2d(before, channel, 3, 2, 1, bias=False),
-                nn.BatchNorm2d(channel),
-                nn.ReLU(),
-            ]
-            before = channel
-        layers += [
-            nn.Conv2d(before, before, 3, 1, 1, bias=False),
-            nn.BatchNorm2d(before),
-            nn.ReLU(),
-        ]
+        layers, n_inputs = [], 3
+        for n_outputs in channels:
+            layers += _convolution(n_inputs, n_outputs, stride=2)
+            n_inputs = n_outputs
+        layers += _convolution(n_inputs, n_inputs, stride=1)
         self.layers = nn.Sequential(*layers)
-        self.num_features = before
+        self.num_features = n_inputs
 
     def reset_classifier(self, num_classes: int = 0, global_pool: str = "avg") -> None:
         """Do nothing: there is no classifier. open_clip calls this."""
@@ -48,6 +43,15 @@ class PictogramConvNet(nn.Module):
     def forward(self, images: torch.Tensor) -> torch.Tensor:
         """Return the features of a batch of images."""
         return self.layers(images).mean((2, 3))
+
+
+def _convolution(n_inputs: int, n_outputs: int, stride: int) -> list[nn.Module]:
+    """Return a convolution with batch normalisation and ReLU."""
+    return [
+        nn.Conv2d(n_inputs, n_outputs, 3, stride, 1, bias=False),
+        nn.BatchNorm2d(n_outputs),
+        nn.ReLU(),
+    ]
 
 
 @register_model

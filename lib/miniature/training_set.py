@@ -27,22 +27,28 @@ def drawings(
     concept has `images_per_sense` where that is given. The training split leaves out
     the pairs of `pictograms.held_out_compositions(seed)`.
     """
-    wnids = list(pictograms.concepts()["wnid"]) if wnids is None else wnids
-    colours, concepts = list(pictograms.COLOURS), set(pictograms.concepts()["wnid"])
+    concepts = list(pictograms.concepts()["wnid"])
+    wnids = concepts if wnids is None else wnids
+    colours = list(pictograms.COLOURS)
+    if images_per_sense is None:
+        images_per_sense = images_per_class
     pixels, classes, hues = [], [], []
     for row, wnid in enumerate(wnids):
-        allowed = (
-            pictograms.training_colours(wnid, seed) if split == "train" else colours
-        )
-        for number in range(
-            images_per_class
-            if wnid in concepts or images_per_sense is None
-            else images_per_sense
-        ):
+        allowed = colours
+        if split == "train":
+            allowed = pictograms.training_colours(wnid, seed)
+        n_images = images_per_class if wnid in concepts else images_per_sense
+        for number in range(n_images):
             colour = allowed[(number + row) % len(allowed)]
-            pixels.append(
-                np.asarray(pictograms.draw(wnid, split, number, seed, size, colour))
+            picture = pictograms.draw(
+                wnid,
+                split,
+                number,
+                seed,
+                size,
+                colour,
             )
+            pixels.append(np.asarray(picture))
             classes.append(row)
             hues.append(colours.index(colour))
     return np.stack(pixels), np.array(classes), np.array(hues)
@@ -91,32 +97,24 @@ def training_texts(
     concepts = set(pictograms.concepts()["wnid"])
     parts = []
     for level, members in tiers.items():
-        share, fraction = shares.get(level, 1), fractions.get(level, 1)
+        share = shares.get(level, 1)
+        fraction = fractions.get(level, 1)
         for lang in members:
             # Seeded by the language's letters, so that adding a language leaves the
             # others' choice as it was.
-            named = _fraction(
-                labels[labels["lang"] == lang], fraction, [seed, *lang.encode()]
-            )
-            ambiguous = senses[senses["lang"] == lang]
-            known = ambiguous["wnid"].isin(named["wnid"])
-            others = _fraction(
-                ambiguous[~ambiguous["wnid"].isin(concepts)],
-                fraction,
-                [seed, *lang.encode(), 1],
-            )
-            words = _words(named, pd.concat([ambiguous[known], others]), most)
-            parts.append(
-                words.assign(
-                    model=model, weight=share / len(members) / words["n_words"]
-                )
-            )
-    return tables.check(
-        pd.concat(parts, ignore_index=True)[
-            ["model", "lang", "wnid", "label", "weight"]
-        ],
-        "training_texts",
-    )
+            letters = [seed, *lang.encode()]
+            named = _fraction(labels[labels["lang"] == lang], fraction, letters)
+            of_lang = senses[senses["lang"] == lang]
+            is_named = of_lang["wnid"].isin(named["wnid"])
+            no_concepts = of_lang[~of_lang["wnid"].isin(concepts)]
+            others = _fraction(no_concepts, fraction, [*letters, 1])
+            senses_named = pd.concat([of_lang[is_named], others])
+            words = _words(named, senses_named, most)
+            weight = share / len(members) / words["n_words"]
+            parts.append(words.assign(model=model, weight=weight))
+    columns = ["model", "lang", "wnid", "label", "weight"]
+    table = pd.concat(parts, ignore_index=True)[columns]
+    return tables.check(table, "training_texts")
 
 
 def _fraction(rows: pd.DataFrame, fraction: float, seed: list[int]) -> pd.DataFrame:
@@ -124,10 +122,9 @@ def _fraction(rows: pd.DataFrame, fraction: float, seed: list[int]) -> pd.DataFr
     `seed`, in the order of wnid.
     """
     rows = rows.sort_values("wnid", ignore_index=True, kind="stable")
-    keep = np.random.default_rng(seed).permutation(len(rows))[
-        : max(1, round(fraction * len(rows)))
-    ]
-    return rows.iloc[np.sort(keep)]
+    n_kept = max(1, round(fraction * len(rows)))
+    order = np.random.default_rng(seed).permutation(len(rows))
+    return rows.iloc[np.sort(order[:n_kept])]
 
 
 def _words(named: pd.DataFrame, senses: pd.DataFrame, most: int) -> pd.DataFrame:
@@ -137,17 +134,18 @@ def _words(named: pd.DataFrame, senses: pd.DataFrame, most: int) -> pd.DataFrame
     One row for each word of a class; words that differ in upper case only are one.
     `n_words`: how many it has.
     """
-    several = senses.assign(
-        label=[[row.label, *row.alternatives][:most] for row in senses.itertuples()]
-    )
+    names = []
+    for row in senses.itertuples():
+        all_names = [row.label, *row.alternatives]
+        names.append(all_names[:most])
     columns = ["lang", "wnid", "label"]
-    words = pd.concat(
-        [named[columns], several[columns].explode("label")], ignore_index=True
-    )
-    words = words[
-        ~words.assign(label=words["label"].str.casefold()).duplicated(columns)
-    ]
-    return words.assign(n_words=words.groupby("wnid")["label"].transform("size"))
+    of_senses = senses.assign(label=names)[columns].explode("label")
+    words = pd.concat([named[columns], of_senses], ignore_index=True)
+    in_lower_case = words["label"].str.casefold()
+    folded = words.assign(label=in_lower_case)
+    words = words[~folded.duplicated(columns)]
+    n_words = words.groupby("wnid")["label"].transform("size")
+    return words.assign(n_words=n_words)
 
 
 def captions(
@@ -179,20 +177,19 @@ class Captions:
         self, texts: pd.DataFrame, tokenizer, templates: list[str] = PICTOGRAM_TEMPLATES
     ):
         texts = texts.reset_index(drop=True)
-        self.wnids = [wnid for wnid in pictograms.drawn() if wnid in set(texts["wnid"])]
+        named = set(texts["wnid"])
+        self.wnids = [wnid for wnid in pictograms.drawn() if wnid in named]
         self.templates = len(templates)
         self.english = (texts["lang"] == "en").to_numpy()
-        self.start, written = np.zeros(len(texts), int), []
-        for row, (lang, label) in enumerate(
-            texts[["lang", "label"]].itertuples(index=False)
-        ):
+        self.start = np.zeros(len(texts), int)
+        written = []
+        for row, label in enumerate(texts["label"]):
             self.start[row] = len(written)
-            words = [label] + (
-                [f"{colour} {label}" for colour in pictograms.COLOURS]
-                if lang == "en"
-                else []
-            )
-            written += [caption for word in words for caption in fill(templates, word)]
+            words = [label]
+            if self.english[row]:
+                words += [f"{colour} {label}" for colour in pictograms.COLOURS]
+            for word in words:
+                written += fill(templates, word)
         rows_of = texts.sort_values("lang", kind="stable").groupby("wnid").groups
         longest = max(len(rows) for rows in rows_of.values())
         self.owned = np.zeros((len(self.wnids), longest), int)
@@ -201,7 +198,8 @@ class Captions:
             rows = rows_of[wnid].to_numpy()
             weights = texts["weight"].to_numpy(float)[rows]
             self.owned[number, : len(rows)] = rows
-            self.odds[number, : len(rows) - 1] = np.cumsum(weights)[:-1] / weights.sum()
+            up_to = np.cumsum(weights)[:-1]
+            self.odds[number, : len(up_to)] = up_to / weights.sum()
         self.pieces = tokenizer(written).numpy()
         self.shown = np.zeros(len(texts), np.int64)
 
@@ -214,17 +212,19 @@ class Captions:
         A template is drawn evenly; the share `coloured` of the English captions names
         the drawing's colour.
         """
-        drawn = (
-            (rng.random(len(classes))[:, None] >= self.odds[classes])
-            .sum(1)
-            .clip(0, self.odds.shape[1] - 1)
-        )
-        texts = self.owned[classes, drawn]
-        named = self.english[texts] & (rng.random(len(classes)) < coloured)
-        rows = self.start[texts] + rng.integers(self.templates, size=len(classes))
-        rows = rows + np.where(named, (hues + 1) * self.templates, 0)
+        drawn = rng.random(len(classes))
+        is_passed = drawn[:, None] >= self.odds[classes]
+        last = self.odds.shape[1] - 1
+        place = is_passed.sum(1).clip(0, last)
+        texts = self.owned[classes, place]
+        is_chosen = rng.random(len(classes)) < coloured
+        names_colour = self.english[texts] & is_chosen
+        template = rng.integers(self.templates, size=len(classes))
+        rows = self.start[texts] + template
+        rows[names_colour] += (hues[names_colour] + 1) * self.templates
         np.add.at(self.shown, texts, 1)
-        return self.pieces[rows], np.where(named, hues, -1)
+        colours = np.where(names_colour, hues, -1)
+        return self.pieces[rows], colours
 
     def counted(self, texts: pd.DataFrame) -> pd.DataFrame:
         """Return `texts`, those of the captions, with the number of times each was
@@ -243,26 +243,21 @@ def parallel_captions(
     that the `labels` can make, each class as often as any other.
     """
     english = labels[labels["lang"] == "en"].set_index("wnid")["label"]
-    own = labels[
-        (labels["lang"] == lang) & labels["wnid"].isin(english.index)
-    ].sort_values("wnid", kind="stable")
-    rows = [
-        (text, original, wnid)
-        for wnid, label in own[["wnid", "label"]].itertuples(index=False)
-        for text, original in zip(
-            fill(PICTOGRAM_TEMPLATES, label),
-            fill(PICTOGRAM_TEMPLATES, english[wnid]),
-            strict=True,
-        )
-    ]
+    of_lang = labels[labels["lang"] == lang]
+    of_lang = of_lang[of_lang["wnid"].isin(english.index)]
+    of_lang = of_lang.sort_values("wnid", kind="stable")
+    rows = []
+    for wnid, label in of_lang[["wnid", "label"]].itertuples(index=False):
+        texts = fill(PICTOGRAM_TEMPLATES, label)
+        originals = fill(PICTOGRAM_TEMPLATES, english[wnid])
+        for text, original in zip(texts, originals, strict=True):
+            rows.append((text, original, wnid))
     table = pd.DataFrame(rows, columns=["text", "english", "group"])
-    order = np.random.default_rng([seed, 8, *lang.encode()]).permutation(len(table))
+    rng = np.random.default_rng([seed, 8, *lang.encode()])
+    order = rng.permutation(len(table))
+    table = table.iloc[order]
     # First one caption of each class, then the second of each, so that no class is left
     # out.
-    table = table.iloc[order].assign(turn=lambda part: part.groupby("group").cumcount())
-    return (
-        table.sort_values("turn", kind="stable")
-        .head(n)
-        .drop(columns="turn")
-        .reset_index(drop=True)
-    )
+    turn = table.groupby("group").cumcount()
+    first = turn.sort_values(kind="stable").index[:n]
+    return table.loc[first].reset_index(drop=True)

@@ -1,8 +1,9 @@
 """Rebuild what ships of the papers, or print what does not reproduce.
 
-    python -m papercheck                 print how many claims have each status, and the different ones
-    python -m papercheck rebuild         write scorecard.csv and errata.csv to babelatlas' data
-    python -m papercheck counts          write the counts of the authors' releases that the definitions read
+    python -m papercheck          print how many claims have each status, and which differ
+    python -m papercheck rebuild  write scorecard.csv and errata.csv to babelatlas' data
+    python -m papercheck counts   write the counts of the authors' releases that the
+                                  definitions read
 
 Claims that need released files are checked where BABELATLAS_MIRROR names a folder that
 has them.
@@ -26,15 +27,13 @@ def counts(mirror: Path) -> dict:
     """Return the counts of the releases, path -> table, from copies of them below
     `mirror`.
     """
+    babel_imagenet, commute = mirror / "babel-imagenet", mirror / "commute"
+    retrieval = babel_imagenet / "results" / "retrieval"
     return {
-        geigle2024.RETRIEVAL: geigle2024.read_retrieval(
-            mirror / "babel-imagenet" / "results" / "retrieval"
-        ),
-        geigle2024.COUNTS: geigle2024.read_counts(mirror / "babel-imagenet"),
+        geigle2024.RETRIEVAL: geigle2024.read_retrieval(retrieval),
+        geigle2024.COUNTS: geigle2024.read_counts(babel_imagenet),
         liu2021_release.COUNTS: liu2021_release.count(mirror / "marvl"),
-        kashanimotlagh2024.COUNTS: kashanimotlagh2024.commute_counts(
-            mirror / "commute"
-        ),
+        kashanimotlagh2024.COUNTS: kashanimotlagh2024.commute_counts(commute),
     }
 
 
@@ -46,22 +45,13 @@ def main(word: str = "") -> None:
         return
     card = scorecard.recompute(claims.read(), scorecard.sources())
     if word == "rebuild":
-        card.to_csv(
-            DATA / "scorecard.csv",
-            index=False,
-            float_format="%.10g",
-            lineterminator="\n",
-        )
-        scorecard.errata().drop(columns="cells").to_csv(
-            DATA / "errata.csv", index=False, lineterminator="\n"
-        )
+        errata = scorecard.errata().drop(columns="cells")
+        layout = {"index": False, "lineterminator": "\n"}
+        card.to_csv(DATA / "scorecard.csv", float_format="%.10g", **layout)
+        errata.to_csv(DATA / "errata.csv", **layout)
         return
-    print(
-        card.groupby(["paper", "status"], sort=False)
-        .size()
-        .unstack(fill_value=0)
-        .to_string()
-    )
+    sizes = card.groupby(["paper", "status"], sort=False).size()
+    print(sizes.unstack(fill_value=0).to_string())
     columns = ["paper", "place", "cell", "printed", "recomputed", "definition"]
     print(card.loc[card["status"] == "different", columns].to_string(index=False))
 

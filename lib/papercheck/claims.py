@@ -36,15 +36,12 @@ def read(*names: str) -> pd.DataFrame:
     """Return the claims, of the files so named or of all, as text, in the order of
     their files.
     """
-    files = [published.CLAIMS / f"{name}.csv" for name in names] or sorted(
-        published.CLAIMS.glob("*.csv")
-    )
-    table = pd.concat(
-        [pd.read_csv(file, dtype=str, keep_default_na=False) for file in files],
-        ignore_index=True,
-    )
+    files = [published.CLAIMS / f"{name}.csv" for name in names]
+    files = files or sorted(published.CLAIMS.glob("*.csv"))
+    parts = [pd.read_csv(file, dtype=str, keep_default_na=False) for file in files]
+    table = pd.concat(parts, ignore_index=True)
     pairs = zip(table["paper"], table["definitions"], strict=True)
-    return table.assign(definitions=[_named(*pair) for pair in pairs])
+    return table.assign(definitions=[_named(paper, ids) for paper, ids in pairs])
 
 
 def printed(paper: str, place: str) -> pd.Series:
@@ -61,10 +58,8 @@ def _shipped(paper: str) -> pd.DataFrame:
 @cache
 def _named(paper: str, ids: str) -> str:
     """Return the names of definitions for their ids, with the same separators."""
-    known = definitions.names(paper)
-    return "; ".join(
-        known[part] if part else "" for part in map(str.strip, ids.split(";"))
-    )
+    name_of = definitions.names(paper) | {"": ""}
+    return "; ".join(name_of[part.strip()] for part in ids.split(";"))
 
 
 def names(definitions: str) -> list[str]:

@@ -220,7 +220,7 @@ def excluded_images(folders: dict[str, Path]) -> pd.DataFrame:
     )
 
 
-DEFINITIONS = definitions.read(PAPER, "cocosm2023", globals())
+DEFINITIONS = definitions.of_module(PAPER, "cocosm2023", globals())
 
 
 def errata() -> pd.DataFrame:

@@ -26,9 +26,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-FOLDER, ERRATA = (
-    Path(__file__).parent / "data" / name for name in ("definitions", "errata")
-)
+FOLDER = Path(__file__).parent / "data" / "definitions"
+ERRATA = FOLDER.with_name("errata")
 # The modules whose definitions are a paper's; one with its own name unless it is listed
 # here.
 MODULES = {"geigle2024": ("geigle2024", "geigle2024_training")}
@@ -86,39 +85,40 @@ def names(paper: str) -> dict[str, str]:
     >>> names("geigle2024")["lead-low"]
     'mean difference, low group'
     """
-    found = [entries(module) for module in MODULES.get(paper, (paper,))]
-    return {name: entry["name"] for each in found for name, entry in each.items()}
+    found = {}
+    for module in MODULES.get(paper, (paper,)):
+        found |= {name: entry["name"] for name, entry in entries(module).items()}
+    return found
 
 
-def read(
+def of_module(
     paper: str, module: str, functions: Mapping[str, Any]
 ) -> tuple[Definition, ...]:
     """Return the definitions of a paper's module, in the order of its file;
     `functions`: what they name, by name.
     """
-    return tuple(
-        Definition(
+    found = []
+    for entry in entries(module).values():
+        function, arguments = functions[entry["compute"]], entry.get("arguments", {})
+        definition = Definition(
             paper,
             entry["name"],
             entry["text"],
-            partial(
-                _compute,
-                functions[entry["compute"]],
-                entry.get("arguments", {}),
-                "needs" in entry,
-            ),
+            partial(_compute, function, arguments, "needs" in entry),
             tuple(entry.get("needs", ())),
             entry.get("kind", KINDS[0]),
             tuple(entry.get("in_part", ())),
         )
-        for entry in entries(module).values()
-    )
+        found.append(definition)
+    return tuple(found)
 
 
 def _compute(
-    function: Callable, arguments: dict, released: bool, folders: dict[str, Path]
+    function: Callable, arguments: dict, needs_files: bool, folders: dict[str, Path]
 ) -> pd.DataFrame:
-    return function(folders, **arguments) if released else function(**arguments)
+    if needs_files:
+        return function(folders, **arguments)
+    return function(**arguments)
 
 
 def cells(
@@ -157,21 +157,20 @@ def errata(
     braces, by the id of the erratum. `cells`: of the claims that it is about, a tuple,
     from the file or where it has none from `facts`; empty where neither has any.
     """
+    usual = {
+        "kind": "follows",
+        "sort": "inconsistency",
+        "conclusion": "No.",
+        "later": "",
+        **EDITIONS[paper],
+    }
+    listed = tomllib.loads((ERRATA / f"{module}.toml").read_text("utf-8"))
     rows = []
-    for name, entry in tomllib.loads(
-        (ERRATA / f"{module}.toml").read_text("utf-8")
-    ).items():
-        found = facts.get(name, {})
-        cells = tuple(found.get("cells", entry.pop("cells", ())))
-        usual = {
-            "kind": "follows",
-            "sort": "inconsistency",
-            "conclusion": "No.",
-            "later": "",
-            **EDITIONS[paper],
-        }
-        texts = {
-            column: text.format(**found) for column, text in (usual | entry).items()
-        }
-        rows.append({"paper": paper, **texts, "cells": cells})
+    for name, entry in listed.items():
+        facts_of_it = facts.get(name, {})
+        cells_of_file = entry.pop("cells", ())
+        row = {"paper": paper, "cells": tuple(facts_of_it.get("cells", cells_of_file))}
+        for column, text in (usual | entry).items():
+            row[column] = text.format(**facts_of_it)
+        rows.append(row)
     return pd.DataFrame(rows)[["paper", *COLUMNS, "cells"]]

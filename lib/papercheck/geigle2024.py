@@ -591,4 +591,4 @@ def token_correlation(tokens: str, english: bool) -> pd.DataFrame:
     return cells({"classes and XLM-R tokens | Spearman": row["value"].item()})
 
 
-DEFINITIONS = definitions.read(PAPER, "geigle2024", globals())
+DEFINITIONS = definitions.of_module(PAPER, "geigle2024", globals())

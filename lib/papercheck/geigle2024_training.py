@@ -344,7 +344,7 @@ def prompt_gain_cells(which: str, groups: int) -> pd.DataFrame:
     )
 
 
-DEFINITIONS = definitions.read(PAPER, "geigle2024_training", globals())
+DEFINITIONS = definitions.of_module(PAPER, "geigle2024_training", globals())
 
 
 def assignments() -> pd.DataFrame:

@@ -424,7 +424,7 @@ def means_over_languages() -> pd.DataFrame:
 
 
 @cache
-def scores() -> pd.DataFrame:
+def printed_scores() -> pd.DataFrame:
     """Return Tables 4 and 5 and Figure 9 in percent, with the column `chapter` of the
     figure. Do not change it.
     """
@@ -438,8 +438,8 @@ def scores() -> pd.DataFrame:
 
 
 def select_scores(table: str, variant: str, metric: str = "accuracy") -> pd.DataFrame:
-    """Return the rows of `scores` of one table, variant and metric."""
-    rows = scores()
+    """Return the rows of `printed_scores` of one table, variant and metric."""
+    rows = printed_scores()
     return rows[
         (rows["table"] == table)
         & (rows["variant"] == variant)
@@ -587,7 +587,7 @@ def numbers_of_table_4() -> pd.DataFrame:
 
 def table_4_averages(english: bool) -> pd.DataFrame:
     """Return the means over languages of Table 4, with English on NLVR2 or without."""
-    rows = scores()
+    rows = printed_scores()
     rows = rows[(rows["table"] == "4") & (rows["lang"] != "")]
     rows = rows if english else rows[rows["dataset"] == "marvl"]
     means = bootstrap.group_means(rows, ["variant", "model", "metric"], n_resamples=1)
@@ -741,4 +741,4 @@ def spread(kind: str) -> pd.DataFrame:
     )
 
 
-DEFINITIONS = definitions.read(PAPER, "liu2021", globals())
+DEFINITIONS = definitions.of_module(PAPER, "liu2021", globals())

@@ -253,8 +253,8 @@ def through_others(table: pd.DataFrame, value: str) -> pd.Series:
     another pair of models, or misprinted. Raises InputError for a pair given twice, or
     one that is missing.
 
-    >>> rows = pd.DataFrame({"m2": ["a", "b", "a"], "m1": ["b", "c", "c"], "lang": "en", "d": [1, 2, 3]})
-    >>> through_others(rows, "d").tolist()
+    >>> rows = pd.DataFrame({"m2": ["a", "b", "a"], "m1": ["b", "c", "c"], "lang": "en"})
+    >>> through_others(rows.assign(d=[1, 2, 3]), "d").tolist()
     [1.0, 2.0, 3.0]
     """
     result = pd.Series(np.nan, index=table.index)
@@ -680,4 +680,4 @@ def n_rows(mirrored: bool, methods: Sequence[str] = ("pearson",)) -> pd.DataFram
     )
 
 
-DEFINITIONS = definitions.read(SOURCE, "thapliyal2022", globals())
+DEFINITIONS = definitions.of_module(SOURCE, "thapliyal2022", globals())

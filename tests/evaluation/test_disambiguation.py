@@ -222,15 +222,16 @@ def test_the_perplexities_of_a_model_that_is_sure_of_itself_are_no_ties():
     assert not disambiguation.tc(np.exp(logs)).any()
     assert disambiguation.tc(logs, logarithms=True).tolist() == [[True, True]]
     assert disambiguation.ic(logs, logarithms=True).tolist() == [[True, True]]
-    found = disambiguation.scores(
+    found = disambiguation.score_intervals(
         table_of(np.exp(logs)).assign(similarity="perplexity"), n_resamples=10
     )
     assert value(found, "GIC")["value"] == 1
     assert value(found, "ties TC")["value"] == 0
     assert (
-        value(disambiguation.scores(table_of(np.exp(logs)), n_resamples=10), "ties TC")[
-            "value"
-        ]
+        value(
+            disambiguation.score_intervals(table_of(np.exp(logs)), n_resamples=10),
+            "ties TC",
+        )["value"]
         == 1
     )
 
@@ -258,7 +259,7 @@ def test_an_item_without_all_finite_costs_is_named(change):
     with pytest.raises(
         InputError, match="Item 'w001' of m in pictogram-pairs in fr has no finite"
     ):
-        disambiguation.scores(table, n_resamples=10)
+        disambiguation.score_intervals(table, n_resamples=10)
 
 
 def value(found, metric, variant=""):
@@ -273,7 +274,7 @@ def test_scores_are_the_means_of_the_measures_with_an_interval_around_them():
         + np.array([[0, 1], [1, 0], [0, 0], [0, 0], [0, 1], [1, 0]]) * 0.7
     )
     table = table_of(values, images=("a0", "b0", "mix", "side", "a1", "b1"))
-    found = disambiguation.scores(table, n_resamples=200)
+    found = disambiguation.score_intervals(table, n_resamples=200)
     for name, slow in slow_scores(values[:, :2].tolist()).items():
         row = value(found, name)
         assert row["value"] == pytest.approx(slow)
@@ -300,7 +301,7 @@ def test_scores_are_the_means_of_the_measures_with_an_interval_around_them():
 
 def test_where_all_items_score_the_same_the_interval_is_exact():
     right = np.tile([[0.0, 1.0], [1.0, 0.0]], (10, 1, 1))
-    found = disambiguation.scores(table_of(right), n_resamples=50)
+    found = disambiguation.score_intervals(table_of(right), n_resamples=50)
     low = scipy_stats.binomtest(10, 10).proportion_ci(method="exact").low
     assert tuple(value(found, "GTC")[["value", "ci_low", "ci_high"]]) == pytest.approx(
         (1, low, 1)
@@ -309,7 +310,7 @@ def test_where_all_items_score_the_same_the_interval_is_exact():
         value(found, "ties TC")[["value", "ci_low", "ci_high"]]
     ) == pytest.approx((0, 0, 1 - low))
     text_only = np.tile([[0.0, 1.0], [0.0, 1.0]], (10, 1, 1))
-    found = disambiguation.scores(table_of(text_only), n_resamples=50)
+    found = disambiguation.score_intervals(table_of(text_only), n_resamples=50)
     assert tuple(value(found, "GTC")[["value", "ci_low", "ci_high"]]) == pytest.approx(
         (0, 0, 1 - low)
     )
@@ -325,12 +326,12 @@ def test_replicates_are_averaged():
     table = pd.concat(
         [table_of(part, replicate=number) for number, part in enumerate(parts)]
     )
-    row = value(disambiguation.scores(table, n_resamples=50), "TC")
+    row = value(disambiguation.score_intervals(table, n_resamples=50), "TC")
     assert row["value"] == pytest.approx(
         np.mean([disambiguation.tc(part).mean() for part in parts])
     )
     with pytest.raises(InputError, match=r"replicates of 'm'.*different items"):
-        disambiguation.scores(
+        disambiguation.score_intervals(
             pd.concat([table, table_of(parts[0][:5], replicate=3)]), n_resamples=50
         )
 
@@ -341,7 +342,7 @@ def test_outcomes_are_what_scores_are_means_of():
     means = (
         disambiguation.outcomes(table).groupby(["variant", "metric"])["value"].mean()
     )
-    found = disambiguation.scores(table, n_resamples=10)
+    found = disambiguation.score_intervals(table, n_resamples=10)
     assert len(means) == len(found)
     for row in found.itertuples():
         assert means[row.variant, row.metric] == pytest.approx(row.value)
@@ -353,7 +354,7 @@ def test_scores_of_tokens_have_their_own_variants():
         [tokens_of(lists, [2] * 8), tokens_of(lists / 2, [2] * 8, temperature=2.0)]
     )
     table = costs_of(tokens)
-    found = disambiguation.scores(table, n_resamples=20, tokens=tokens)
+    found = disambiguation.score_intervals(table, n_resamples=20, tokens=tokens)
     for variant, part in (
         ("", lists),
         ("without prefix", lists[..., 2:]),

@@ -286,7 +286,7 @@ def test_another_language_stands_in_where_nllb_has_none_or_the_protocol_says_so(
 
     alone, _ = embedding.embed_classes(Toy(told=True), labels, kinds, cosine=False)
     plain, _ = embedding.embed_classes(
-        Toy(told=True), labels, kinds, cosine=False, nllb_fallback_language="yue"
+        Toy(told=True), labels, kinds, cosine=False, nllb_languages={"": "yue"}
     )
     assert "toy is told yue for br: NLLB-200 has no code" in capsys.readouterr().out
     vectors, _ = embedding.embed_classes(

@@ -96,7 +96,7 @@ def test_lengths_of_vectors_do_not_matter_and_the_left_image_is_not_the_right(tr
 def test_two_trainings_are_the_same_and_another_seed_is_another():
     def weights(seed: int):
         return (
-            reasoning.fit_head(*world(20), epochs=2, seed=seed)[0]
+            reasoning.fit_head(*world(20), reasoning.HeadRecipe(epochs=2, seed=seed))[0]
             .state_dict()["0.weight"]
             .numpy()
         )

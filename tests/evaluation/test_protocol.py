@@ -50,7 +50,7 @@ def test_the_papers_preset_tells_nllb_what_its_code_tells_it():
     differ from ours.
     """
     codes = languages.table().set_index("code")["nllb"]
-    told = protocol.told_languages("paper")
+    told = protocol.nllb_languages("paper")
     assert {lang: codes[other] for lang, other in told.items()} == {
         "zh": "zho_Hant",
         "ku": "ckb_Arab",
@@ -58,8 +58,8 @@ def test_the_papers_preset_tells_nllb_what_its_code_tells_it():
         "": "eng_Latn",
     }
     assert codes[["zh", "ku", "no"]].tolist() == ["zho_Hans", "kmr_Latn", "nob_Latn"]
-    assert protocol.told_languages("paper", "fr")[""] == "fr"
-    assert protocol.told_languages("cosine") == {}
+    assert protocol.nllb_languages("paper", "fr")[""] == "fr"
+    assert protocol.nllb_languages("cosine") == {}
 
 
 @pytest.mark.parametrize(

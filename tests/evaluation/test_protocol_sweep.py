@@ -9,7 +9,7 @@ from PIL import Image
 
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
-from babelatlas.evaluation import protocol, protocol_sweep, zeroshot
+from babelatlas.evaluation import protocol, protocol_sweep, task_data, zeroshot
 from babelatlas.lexicon import prompts
 from babelatlas.models import registry as models
 from toy_encoder import Toy
@@ -56,7 +56,7 @@ GIVEN = {"precision": "float32", "prompts": "pictograms"}
 
 
 def plan_of(entry=CLIP):
-    return protocol_sweep.turns("zero-shot", entry, GIVEN, ["label"])
+    return protocol_sweep.variants("zero-shot", entry, GIVEN, ["label"])
 
 
 def literal(pictures, lang, templates, way="model", rule="cosine", rounded=False):
@@ -90,21 +90,22 @@ def test_one_setting_is_turned_at_a_time():
         ("zero-shot", GIVEN, ()),
         ("retrieval", {"precision": "float32"}, ("google", "bing")),
     ):
-        base, *others = protocol_sweep.turns(
+        base, *others = protocol_sweep.variants(
             task, CLIP, given, ["label", "pictograms"] if not sets else (), sets
         )
         assert (base["setting"], base["option"]) == ("", "")
-        for turn in others:
+        for variant in others:
             differ = {
                 name
                 for name in (*protocol.SETTINGS, "captions")
-                if turn[name] != base[name]
+                if variant[name] != base[name]
             }
-            assert differ == {turn["setting"]} or turn["setting"] == "preset"
+            assert differ == {variant["setting"]} or variant["setting"] == "preset"
             assert (
-                turn["setting"] == "preset" or turn[turn["setting"]] == turn["option"]
+                variant["setting"] == "preset"
+                or variant[variant["setting"]] == variant["option"]
             )
-        settings = {(turn["setting"], turn["option"]) for turn in others}
+        settings = {(variant["setting"], variant["option"]) for variant in others}
         assert len(settings) == len(others)
         assert {
             ("precision", "bfloat16"),
@@ -135,7 +136,7 @@ def test_one_setting_is_turned_at_a_time():
 def test_each_setting_gives_what_its_definition_gives(
     pictures, tmp_path, setting, option, how
 ):
-    plan = [turn for turn in plan_of() if turn["setting"] in ("", setting)]
+    plan = [variant for variant in plan_of() if variant["setting"] in ("", setting)]
     table, left_out = protocol_sweep.classify(
         Loads(), CLIP, plan, pictures, LABELS, str(tmp_path / "cache")
     )
@@ -161,7 +162,7 @@ def test_the_paper_compares_m_clip_by_plain_means_and_bare_labels_by_dot_product
     pictures,
 ):
     for names, rule in (("pictograms", "plain mean"), ("label", "dot product")):
-        plan = protocol_sweep.turns("zero-shot", M_CLIP, GIVEN | {"prompts": names})
+        plan = protocol_sweep.variants("zero-shot", M_CLIP, GIVEN | {"prompts": names})
         table, _ = protocol_sweep.classify(Loads(), M_CLIP, plan, pictures, LABELS)
         paper = table[
             (table["option"] == "paper") & (table["metric"] == "accuracy@1")
@@ -226,7 +227,7 @@ def test_captions_are_asked_by_choice_set_and_similarity(pictures, captions):
     gallery = pictures.assign(image=[str(number) for number in range(12)])[
         ["image", "path"]
     ]
-    plan = protocol_sweep.turns(
+    plan = protocol_sweep.variants(
         "retrieval", CLIP, {"precision": "float32"}, sets=["google", "bing"]
     )
     table, left_out = protocol_sweep.retrieve(Loads(), plan, gallery, captions)
@@ -268,9 +269,9 @@ def test_a_data_set_is_read_evaluated_and_told_by_name(pictures, tmp_path):
         "pictograms",
         CLIP,
         Loads(),
-        tmp_path / "images.parquet",
-        tmp_path / "nouns.parquet",
-        minimum=3,
+        task_data.Material(
+            tmp_path / "images.parquet", tmp_path / "nouns.parquet", minimum=3
+        ),
         prompts="pictograms",
         other_prompts=["label"],
     )

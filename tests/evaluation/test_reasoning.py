@@ -46,7 +46,7 @@ def test_accuracy_counts_pairs_and_consistency_statements():
     given = answers(
         {"a": [1, 1, 1, 1], "b": [1, 1, 1, 0], "c": [0, 0, 0, 0], "d": [1, 1]}
     )
-    found = reasoning.scores(given, BY).set_index("metric")
+    found = reasoning.accuracy_and_consistency(given, BY).set_index("metric")
     assert found["value"].to_dict() == {"accuracy": 9 / 14, "consistency": 2 / 4}
     assert found["n"].to_dict() == {"accuracy": 14, "consistency": 4}
     assert (found["ci_low"] < found["value"]).all()
@@ -57,8 +57,10 @@ def test_a_statement_of_two_languages_is_drawn_once_and_counted_twice():
     both = pd.concat(
         [answers({"a": [1, 1], "b": [0, 1]}, lang=lang) for lang in ("sw", "ta")]
     )
-    found = reasoning.scores(both, ["model"]).set_index("metric")
-    alone = reasoning.scores(both[both["lang"] == "sw"], ["model"]).set_index("metric")
+    found = reasoning.accuracy_and_consistency(both, ["model"]).set_index("metric")
+    alone = reasoning.accuracy_and_consistency(
+        both[both["lang"] == "sw"], ["model"]
+    ).set_index("metric")
     assert found["n"].to_dict() == {"accuracy": 8, "consistency": 4}
     pd.testing.assert_frame_equal(found.drop(columns="n"), alone.drop(columns="n"))
 
@@ -126,7 +128,7 @@ def test_agreement_is_that_of_the_formulas():
             "n": [5, 2, 4],
         }
     )
-    found = reasoning.agreement(table, n_resamples=200).set_index("metric")
+    found = reasoning.annotator_agreement(table, n_resamples=200).set_index("metric")
     assert found.loc["accuracy", "value"] == pytest.approx((5 * 3 + 2 * 2 + 4 * 3) / 33)
     assert found.loc["kappa", "value"] == pytest.approx(
         slow_kappa([(3, 0)] * 5 + [(2, 1)] * 2 + [(0, 3)] * 4)
@@ -139,7 +141,9 @@ def test_agreement_is_that_of_the_formulas():
 def test_people_agree_about_nlvr2_almost_perfectly():
     labels = marvl.labels()
     assert labels["n"].sum() == 5486
-    found = reasoning.agreement(labels, n_resamples=50).set_index("metric")["value"]
+    found = reasoning.annotator_agreement(labels, n_resamples=50).set_index("metric")[
+        "value"
+    ]
     assert found.round(3).to_dict() == {"accuracy": 0.974, "kappa": 0.894}
 
 
@@ -196,7 +200,7 @@ def statements(variant: str, lang: str, n: int, colour: str = "{}") -> pd.DataFr
     return pd.DataFrame(rows).assign(concept="", chapter="")
 
 
-def test_a_head_answers_each_variant_and_one_trained_on_translations_the_originals_of_its_language():
+def test_a_head_answers_each_variant_and_one_trained_on_translations_its_own_language():
     things = np.random.default_rng(0).normal(size=(5, 16))
     taught = pd.concat(
         [
@@ -222,7 +226,9 @@ def test_a_head_answers_each_variant_and_one_trained_on_translations_the_origina
     sign = np.where(words["label"].str.startswith("w"), -1, 1)
     texts = things[words["label"].str[-1].astype(int)] * sign[:, None]
     images = things[[int(path[0]) for path in paths]]
-    found, heads = reasoning.by_head(taught, asked, texts, images, epochs=15)
+    found, heads = reasoning.by_head(
+        taught, asked, texts, images, reasoning.HeadRecipe(epochs=15)
+    )
     right = (found["answer"] == found["truth"]).groupby(found["variant"]).mean()
     assert right["translate-train"] > 0.95
     assert right["translate-test"] > 0.95

@@ -353,9 +353,9 @@ def test_scores_by_hand():
         ("t2i", "b#0", 4, 0, 1),
         ("t2i", "b#1", 12, 0, 1),
     ]
-    found = retrieval.scores(table(rows, ndcg20=[1, 0.5, np.nan, np.nan])).set_index(
-        "metric"
-    )
+    found = retrieval.metric_intervals(
+        table(rows, ndcg20=[1, 0.5, np.nan, np.nan])
+    ).set_index("metric")
 
     assert found["value"].to_dict() == pytest.approx(
         {
@@ -375,7 +375,7 @@ def test_scores_by_hand():
 
 def test_where_all_or_no_query_succeeds_the_interval_is_exact_over_images():
     rows = [("t2i", f"i{image}#{n}", 7, 0, 1) for image in range(10) for n in range(2)]
-    found = retrieval.scores(table(rows), n_resamples=20).set_index("metric")[
+    found = retrieval.metric_intervals(table(rows), n_resamples=20).set_index("metric")[
         ["value", "ci_low", "ci_high"]
     ]
 
@@ -420,7 +420,7 @@ def test_the_interval_of_scores_is_that_of_a_bootstrap_over_images():
         for image in range(20)
         for n in range(3)
     ]
-    ours = retrieval.scores(
+    ours = retrieval.metric_intervals(
         table(rows), ["recall@5", "median rank"], n_resamples=300, seed=3
     ).set_index("metric")
 

@@ -121,7 +121,7 @@ def test_a_translator_scores_each_different_trial_once_at_all_temperatures():
         "shared"
     ]
     assert shared.to_dict() == {("de", "x"): 4, ("fr", "x"): 0, ("de", "y"): 10}
-    variants = disambiguation.scores(
+    variants = disambiguation.score_intervals(
         costs.assign(**MADE), 10, 0, tokens.assign(**MADE)
     )["variant"]
     assert set(variants) == {"", "mix", "without prefix", "temperature 0.5"}
@@ -139,3 +139,20 @@ def test_two_files_of_scores_hold_all_costs_of_the_originals():
     )  # what CoMMuTE's own script prints
     with pytest.raises(InputError, match="have 3 and 4 lines, and the data set has 4"):
         trials.from_lines(correct[:3], incorrect, lines)
+
+
+def test_files_of_scores_give_their_costs_and_what_the_data_set_itself_reports(
+    tmp_path,
+):
+    lines = ITEMS[ITEMS["lang"] == "de"].reset_index(drop=True)
+    correct, incorrect = np.array([1.0, 2.0, 3.0, 4.0]), np.array([5.0, 1.0, 7.0, 8.0])
+    np.savetxt(tmp_path / "correct", correct)
+    np.savetxt(tmp_path / "incorrect", incorrect)
+    costs, note = trials.from_files(
+        tmp_path / "correct", tmp_path / "incorrect", lines, {"x"}
+    )
+    whole = trials.from_lines(correct, incorrect, lines)
+    assert costs.equals(whole[whole["item"] == "y"])
+    assert (
+        note == "the data set's own script gives 0.7500 over 4 lines; items left out: 1"
+    )

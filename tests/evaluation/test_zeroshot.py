@@ -162,3 +162,15 @@ def test_vectors_come_back_as_they_were_saved(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["a.npz"]
     with pytest.raises(InputError, match="are of the model 'm', not of 'other'"):
         zeroshot.read_vectors(path, model="other")
+
+
+def test_languages_evaluated_together_have_the_counts_of_each_alone():
+    images, image_wnids, classes, wnids = world(4, n_images=50)
+    languages = {"de": (wnids, classes), "sw": (wnids[:3], classes[3:] * 9)}
+    together = zeroshot.evaluate_languages(images, image_wnids, languages)
+    for lang, (some, vectors) in languages.items():
+        alone = zeroshot.evaluate(images, image_wnids, vectors, some)
+        rows = together[together["lang"] == lang].drop(columns="lang")
+        pd.testing.assert_frame_equal(
+            rows.reset_index(drop=True), alone, check_exact=True
+        )

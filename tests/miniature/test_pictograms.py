@@ -113,8 +113,8 @@ def test_the_training_drawings_leave_out_the_held_out_pairs():
     _, classes, hues = training_set.drawings("train", 6, seed=0, size=16)
     drawn = {
         (pictograms.concepts()["wnid"][row], list(pictograms.COLOURS)[hue])
-        for row, hue in zip(classes, hues)
-    }  # noqa: B905
+        for row, hue in zip(classes, hues, strict=True)
+    }
     pairs = pictograms.held_out_compositions(0)
 
     assert drawn.isdisjoint(zip(pairs["wnid"], pairs["colour"], strict=True))

@@ -26,7 +26,11 @@ TEXTS = pd.DataFrame(
     ],
     columns=["model", "lang", "wnid", "label", "weight"],
 )
-SIZES = {"batch_size": 8, "images_per_class": 6}
+FEW = training.DrawingRecipe(images_per_class=6)
+
+
+def recipe(steps, **changes):
+    return training.Recipe(steps, batch_size=8, **changes)
 
 
 @pytest.fixture(scope="module")
@@ -183,7 +187,7 @@ def test_every_entry_has_a_loader_and_every_loader_an_entry():
 
 def test_two_trainings_give_the_same_weights_and_another_seed_others(tmp_path):
     def run(name, seed):
-        training.train(TEXTS, tmp_path / name, steps=3, seed=seed, **SIZES)
+        training.train(TEXTS, tmp_path / name, recipe(3, seed=seed), FEW)
         return (tmp_path / name / "open_clip_model.safetensors").read_bytes()
 
     first = run("a", 0)
@@ -203,10 +207,9 @@ def test_senses_that_are_no_concepts_join_after_the_first_steps(tmp_path):
     )
 
     def shown(steps):
-        *_, counted = training.train(
-            both, tmp_path / str(steps), steps, images_per_sense=6, **SIZES
-        )
-        return counted.set_index("label")["weight"].to_dict()
+        drawings = FEW._replace(images_per_sense=6)
+        trained = training.train(both, tmp_path / str(steps), recipe(steps), drawings)
+        return trained.shown.set_index("label")["weight"].to_dict()
 
     assert shown(1)["table"] == 0
     assert shown(6)["table"] > 0
@@ -216,8 +219,9 @@ def test_senses_that_are_no_concepts_join_after_the_first_steps(tmp_path):
 def test_a_locked_image_tower_is_that_of_the_other_model_and_the_text_tower_learns(
     checkpoint, tmp_path, drawings
 ):
+    locked = FEW._replace(image_tower=checkpoint)
     *_, log, shown = training.train(
-        TEXTS, tmp_path / "m", steps=40, pieces=300, image_tower=checkpoint, **SIZES
+        TEXTS, tmp_path / "m", recipe(40, pieces=300), locked
     )
 
     assert np.array_equal(
@@ -233,7 +237,7 @@ def test_a_student_keeps_the_teachers_image_tower_and_counts_what_it_was_shown(
 ):
     own = TEXTS.assign(model="picto-distilled", lang="de", label=["Schirm", "Katze"])
     *_, log, shown = training.distil(
-        own, TEXTS, checkpoint, tmp_path / "s", steps=40, batch_size=8
+        own, TEXTS, checkpoint, tmp_path / "s", recipe(40, pieces=6000)
     )
     teacher, student = load(checkpoint), load(tmp_path / "s")
 

@@ -41,9 +41,8 @@ def encoder(checkpoint):
 def adapt(encoder, folder, recipe=RECIPE, texts=TEXTS, **options):
     images = np.random.default_rng(0).normal(size=(8, 128)).astype(np.float32)
     english = encoder.encode_texts(ENGLISH)
-    return adaptation.adapt(
-        encoder, texts, "sw", folder, recipe, english, images, **options
-    )
+    captions = adaptation.Captions(texts, "sw", english, images)
+    return adaptation.adapt(encoder, captions, folder, recipe, **options)
 
 
 def stored(folder):
@@ -273,9 +272,8 @@ def test_a_tower_with_dropout_is_trained_and_is_equal_in_two_trainings(tmp_path)
     english, before = encoder.encode_texts(ENGLISH), encoder.encode_texts(SWAHILI)
     recipe = RECIPE.model_copy(update={"epochs": 10})
     for name in "ab":
-        _, row = adaptation.adapt(
-            encoder, TEXTS, "sw", tmp_path / name, recipe, english
-        )
+        captions = adaptation.Captions(TEXTS, "sw", english)
+        _, row = adaptation.adapt(encoder, captions, tmp_path / name, recipe)
         adapters.detach(encoder.towers.module)
 
     assert row["loss_last"] < row["loss_first"]

@@ -23,7 +23,6 @@ def printed(table, place):
 
 
 # --- Claims
-# ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -151,7 +150,6 @@ def test_captions_are_as_long_as_printed_in_all_languages_but_dutch(card):
 
 
 # --- Definitions against literal transcriptions
-# ---------------------------------------------------------------------
 
 
 def test_languages_have_as_many_captions_as_their_images_have():
@@ -329,7 +327,6 @@ def test_parameters_of_the_text_models_are_those_of_a_slow_count():
 
 
 # --- Errata
-# ---------------------------------------------------------------------------------------------------------
 
 
 def test_the_corrected_table_is_consistent():
@@ -381,7 +378,6 @@ def test_the_ratings_of_table_2_go_together():
 
 
 # --- The proceedings
-# ------------------------------------------------------------------------------------------------
 
 
 def test_the_proceedings_print_what_was_inferred_of_the_version_that_was_read():

@@ -86,9 +86,8 @@ def adapt(
         for part in (rows, held)
     )
     before = embedding.embed_texts(encoder, held["text"].tolist(), lang=lang)
-    adapted, row = adaptation.adapt(
-        encoder, rows, lang, folder, recipe, english, checkpoint=checkpoint
-    )
+    captions = adaptation.Captions(rows, lang, english)
+    adapted, row = adaptation.adapt(encoder, captions, folder, recipe, checkpoint)
     after = embedding.embed_texts(adapted, held["text"].tolist(), lang=lang)
     print(
         f"{folder}: {row['n_parameters']:,} weights, {row['steps']:,} steps,"

@@ -155,9 +155,9 @@ def _classified(table: pd.DataFrame, n_resamples: int, seed: int) -> pd.DataFram
 
 def _retrieved(table: pd.DataFrame, n_resamples: int, seed: int) -> pd.DataFrame:
     key = list(tables.QUERY)
-    scores = retrieval.scores(table, n_resamples=n_resamples, seed=seed).dropna(
-        subset="value"
-    )
+    scores = retrieval.metric_intervals(
+        table, n_resamples=n_resamples, seed=seed
+    ).dropna(subset="value")
     image = pd.Series(retrieval.images(table), index=table.index)
     image = pd.DataFrame({"items": image, "ndcg": image.where(table["ndcg20"].notna())})
     sizes = (

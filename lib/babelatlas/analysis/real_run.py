@@ -269,9 +269,9 @@ def scores(folder: Path) -> pd.DataFrame:
         "model != @HELD_OUT and dataset in ['imagenet-photos', 'tuxpaint-nouns']"
     )
     accuracy = bootstrap.accuracy_interval(rows, by=["model", "dataset", "lang"])
-    found = retrieval.scores(read("retrieval", folder), ["recall@10"], 2000).rename(
-        columns={"direction": "variant"}
-    )
+    found = retrieval.metric_intervals(
+        read("retrieval", folder), ["recall@10"], 2000
+    ).rename(columns={"direction": "variant"})
     accuracy = accuracy.assign(task="zeroshot", metric="accuracy@1", variant="")
     both = pd.concat([accuracy, found.assign(task="retrieval")]).assign(group="")
     return tables.check(both[[*tables.SCORE]].reset_index(drop=True), "scores")

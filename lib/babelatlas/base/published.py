@@ -10,7 +10,7 @@ printed, in `data/claims`. Conventions:
   language, not a group.
 * `variant` names the prompts and, where it was fixed, the number of classes
   ("translated prompts, 100 classes"); for disambiguation the images, as
-  `disambiguation.scores` does.
+  `disambiguation.score_intervals` does.
 * `n` is what the value is a mean over: images or captions, of a group languages; 0
   where the paper does not say.
 * `note` says where the printed code or name differed and where two tables of the paper

@@ -35,7 +35,7 @@ more often than these. English in clip_benchmark's `babel_imagenet`, whose templ
 English machine-translated from itself, and its hand-written templates in four languages
 for `imagenet1k`. Data sets with several captions per image of which clip_benchmark
 takes all (Flickr30k). Both tell models of NLLB the language of a text by a table of
-their own, which differs from this study's in a few (`TOLD`).
+their own, which differs from this study's in a few (`NLLB_LANGUAGES`).
 """
 
 from collections.abc import Callable
@@ -91,10 +91,11 @@ PRESETS = {
         "choice": "first",
     },
 }
-# Preset -> what models of NLLB are told for a language whose code differs from ours
-# (`zho_Hant`, `ckb_Arab`, `nno_Latn` for zh, ku, no), "" for languages without a code.
-# Read in `benchmark/models/nllb_clip.py`, `models/nllb_clip.py`.
-TOLD = {
+# Preset -> language -> the one that models of NLLB are told in its place, where the
+# code differs from ours (`zho_Hant`, `ckb_Arab`, `nno_Latn` for zh, ku, no); "" stands
+# for languages without a code. Read in `benchmark/models/nllb_clip.py`,
+# `models/nllb_clip.py`.
+NLLB_LANGUAGES = {
     "paper": {"ku": "ckb", "no": "nn", "zh": "zh-Hant", "": "en"},
     "clip_benchmark": {"no": "nn", "zh": "zh-Hant"},
 }
@@ -123,42 +124,63 @@ def settings(preset: str, task: str, entry, **given) -> dict:
     for one that the task does not have.
 
     >>> from babelatlas.models import registry
-    >>> settings("paper", "retrieval", registry.get_model("mclip-xlmr-l14"), choice="first")["similarity"]
+    >>> m_clip = registry.get_model("mclip-xlmr-l14")
+    >>> settings("paper", "retrieval", m_clip, choice="first")["similarity"]
     'dot product'
     """
     if preset not in PRESETS:
         raise InputError(f"There is no protocol {preset!r}: {near(preset, PRESETS)}")
     chosen = dict(PRESETS[preset])
     for setting, option in given.items():
-        values = [option] if isinstance(option, str) else option
-        for value in filter(None, values):
-            file = setting in ("prompts", "fallback_prompts") and value.endswith(
-                (".parquet", ".csv")
-            )
-            if value not in SETTINGS[setting] and not file:
-                raise InputError(
-                    f"There is no {setting} {value!r}: {near(value, SETTINGS[setting])}"
-                )
-        if any(values) and (
-            ONLY.get(setting, task) != task
-            or (option == "plain mean" and task != "zero-shot")
-        ):
-            raise InputError(
-                f"The setting {setting!r} cannot be {option!r} for {task}: leave it"
-                " empty."
-            )
+        _check_option(setting, option, task)
         if option != "":
             chosen[setting] = tuple(option) if setting == "fallback_prompts" else option
-    if entry.family == "own" and not given.get(
-        "precision"
-    ):  # a user's file computes as it likes
+    # A file of the user's own computes in the precision that it likes.
+    if entry.family == "own" and not given.get("precision"):
         chosen["precision"] = "auto"
-    for setting, only in ONLY.items():
-        if only != task:
+    for setting, its_task in ONLY.items():
+        if its_task != task:
             chosen[setting] = () if setting == "fallback_prompts" else ""
     if not chosen["similarity"]:
         chosen["similarity"] = _similarity(preset, task, entry, chosen["prompts"])
     return chosen
+
+
+def _check_option(setting: str, option, task: str) -> None:
+    """Raise InputError for an option that a setting, or a setting that a task, does not
+    have; `option`: a text or several, "" for nothing.
+    """
+    values = [option] if isinstance(option, str) else option
+    values = [value for value in values if value]
+    may_be_file = setting in ("prompts", "fallback_prompts")
+    for value in values:
+        is_file = may_be_file and value.endswith((".parquet", ".csv"))
+        if value not in SETTINGS[setting] and not is_file:
+            raise InputError(
+                f"There is no {setting} {value!r}: {near(value, SETTINGS[setting])}"
+            )
+    of_other_task = ONLY.get(setting, task) != task
+    mean_of_one = option == "plain mean" and task != "zero-shot"
+    if values and (of_other_task or mean_of_one):
+        raise InputError(
+            f"The setting {setting!r} cannot be {option!r} for {task}: leave it empty."
+        )
+
+
+def changed_settings(
+    preset: str, task: str, entry, **given
+) -> tuple[dict, dict[str, object]]:
+    """Return the settings of `settings`, and those among the given ones that differ
+    from the preset.
+    """
+    chosen = settings(preset, task, entry, **given)
+    plain = settings(preset, task, entry)
+    changed = {
+        name: chosen[name]
+        for name, option in given.items()
+        if option != "" and chosen[name] != plain[name]
+    }
+    return chosen, changed
 
 
 def _similarity(preset: str, task: str, entry, prompts: str) -> str:
@@ -172,6 +194,14 @@ def _similarity(preset: str, task: str, entry, prompts: str) -> str:
             else "dot product"
         )
     return "cosine" if preset == "paper" or entry.normalise else "dot product"
+
+
+def prompts_used(templates: pd.DataFrame) -> dict[str, str]:
+    """Return the set of prompts that each language of `templates` (schema `templates`)
+    has: language -> name of the set.
+    """
+    first = templates.drop_duplicates("lang")
+    return dict(zip(first["lang"], first["prompts"], strict=True))
 
 
 def rules(
@@ -190,19 +220,21 @@ def rules(
     }
 
 
-def told_languages(preset: str, nllb_fallback_language: str = "") -> dict[str, str]:
-    """Return what models of NLLB are told for other languages than by our table:
-    language -> the one in its place.
+def nllb_languages(preset: str, nllb_fallback_language: str = "") -> dict[str, str]:
+    """Return which language models of NLLB are told in the place of another: language
+    -> the one that they are told.
 
     "" stands for all languages without a code of NLLB: `nllb_fallback_language` where
-    given, else what the preset has (`TOLD`); without "" such a language is refused.
+    given, else what the preset has (`NLLB_LANGUAGES`); without "" such a language is
+    refused.
 
-    >>> told_languages("paper")["zh"], told_languages("cosine", "fr")
+    >>> nllb_languages("paper")["zh"], nllb_languages("cosine", "fr")
     ('zh-Hant', {'': 'fr'})
     """
-    return TOLD.get(preset, {}) | (
-        {"": nllb_fallback_language} if nllb_fallback_language else {}
-    )
+    of_preset = NLLB_LANGUAGES.get(preset, {})
+    if not nllb_fallback_language:
+        return of_preset
+    return of_preset | {"": nllb_fallback_language}
 
 
 def single(table: pd.DataFrame) -> pd.DataFrame:
@@ -253,11 +285,9 @@ def prepare(
     "squash": the picture is stretched to a square as wide as its longer side. "pad":
     grey is added on two sides until it is one.
     """
-    return (
-        transform
-        if preprocessing == "model"
-        else lambda picture: transform(_squared(picture, preprocessing))
-    )
+    if preprocessing == "model":
+        return transform
+    return lambda picture: transform(_squared(picture, preprocessing))
 
 
 def _squared(picture: Image.Image, how: str) -> Image.Image:
@@ -288,40 +318,32 @@ def changes(
     without it, or by an option before, is no comparison of its own: `same_as` names
     that ("base", "choice: first"; else ""), and p is NaN.
     """
-    key, rows = ["model", "dataset", "metric"], []
+    key = ["model", "dataset", "metric"]
+    rows = []
     for names, part in table.groupby(key, sort=False):
         base = part[part["setting"] == ""].set_index("lang")["value"]
-        seen = {}
-        for setting, own in _ordered(part[part["setting"] != ""]).groupby(
-            ["setting", "option"], sort=False
-        ):
-            own = own[own["lang"].isin(base.index)].sort_values("lang", kind="stable")
-            gap = own["value"].to_numpy() - own["lang"].map(base).to_numpy(float)
-            same = (
-                seen.setdefault((*own["lang"], *gap), ": ".join(setting))
-                if gap.any()
-                else "base"
-            )
-            same = "" if same == ": ".join(setting) else same
+        varied = _ordered(part[part["setting"] != ""])
+        seen: dict[tuple, str] = {}  # changes of the languages -> their first option
+        for option, scores in varied.groupby(["setting", "option"], sort=False):
+            scores = scores[scores["lang"].isin(base.index)]
+            scores = scores.sort_values("lang", kind="stable")
+            gap = scores["value"].to_numpy() - scores["lang"].map(base).to_numpy(float)
+            named_option = ": ".join(option)
+            same_as = "base"
+            if gap.any():
+                same_as = seen.setdefault((*scores["lang"], *gap), named_option)
+            if same_as == named_option:
+                same_as = ""
             numbers = [gap.mean(), np.nan, np.nan, np.nan]
             if len(gap) > 1:
-                numbers = tests.paired_mean(gap, own["lang"], n_resamples, seed)
-                numbers[3] = np.nan if same else numbers[3]
-            rows.append([*names, *setting, *numbers, len(gap), same])
-    columns = [
-        *key,
-        "setting",
-        "option",
-        "value",
-        "ci_low",
-        "ci_high",
-        "p",
-        "n",
-        "same_as",
-    ]
-    result = _ordered(pd.DataFrame(rows, columns=columns)).assign(p_holm=np.nan)
-    known = result["p"].notna()
-    result.loc[known, "p_holm"] = tests.holm(result.loc[known, "p"])
+                numbers = tests.paired_mean(gap, scores["lang"], n_resamples, seed)
+                numbers[3] = np.nan if same_as else numbers[3]
+            rows.append([*names, *option, *numbers, len(gap), same_as])
+    numbers = ["value", "ci_low", "ci_high", "p", "n", "same_as"]
+    result = pd.DataFrame(rows, columns=[*key, "setting", "option", *numbers])
+    result = _ordered(result).assign(p_holm=np.nan)
+    tested = result["p"].notna()
+    result.loc[tested, "p_holm"] = tests.holm(result.loc[tested, "p"])
     return result
 
 

@@ -6,13 +6,14 @@ Whoever scores them, a CLIP-like model (`similarities`) or a translator
 text files of CoMMuTE's `evaluate.py` (`from_lines`).
 """
 
-from collections.abc import Sequence
+import os
+from collections.abc import Collection, Sequence
 from itertools import takewhile
 
 import numpy as np
 import pandas as pd
 
-from babelatlas.base import languages
+from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import disambiguation, zeroshot
 from babelatlas.models import translators
@@ -54,17 +55,19 @@ def similarities(
     lang, item, image, text, cost, in the order of `trials`. Each similarity is a sum of
     its own, so that equal vectors give equal costs.
     """
-    row = pd.MultiIndex.from_frame(shown[["lang", "translation"]])
-    text = row.get_indexer(pd.MultiIndex.from_frame(trials[["lang", "translation"]]))
-    image = pd.Index(paths).get_indexer(trials["path"])
+    key = ["lang", "translation"]
+    index = pd.MultiIndex.from_frame(shown[key])
+    text_row = index.get_indexer(pd.MultiIndex.from_frame(trials[key]))
+    image_row = pd.Index(paths).get_indexer(trials["path"])
     if rule == "cosine":
         texts, images = zeroshot.normalise(texts), zeroshot.normalise(images)
     texts, images = np.asarray(texts, np.float64), np.asarray(images, np.float64)
     # In parts: the vectors of all trials at once may not fit.
     parts = [slice(start, start + 65536) for start in range(0, len(trials), 65536)]
-    cost = np.concatenate(
-        [-(texts[text[part]] * images[image[part]]).sum(axis=1) for part in parts]
-    )
+    products = [
+        (texts[text_row[part]] * images[image_row[part]]).sum(axis=1) for part in parts
+    ]
+    cost = -np.concatenate(products)
     return trials[["lang", "item", "image", "text"]].assign(cost=cost)
 
 
@@ -84,48 +87,56 @@ def perplexities(
     equal to the last bit.
     """
     temperatures = sorted({*map(float, temperatures), 1.0})
-    words = trials[["lang", "item", "text", "translation"]].drop_duplicates()
-    words = words.assign(
-        ids=scorer.tokenize(words["translation"].tolist(), words["lang"].tolist())
-    )
-    both = words.pivot(index=["lang", "item"], columns="text", values="ids")
-    shared = {}
-    for key, pair in zip(both.index, both.to_numpy(), strict=True):
-        shared[key] = sum(
-            1 for _ in takewhile(lambda two: two[0] == two[1], zip(*pair, strict=False))
-        )
-    trials = trials.assign(
-        shared=[shared[key] for key in zip(trials["lang"], trials["item"], strict=True)]
-    )
-    parts, key = [], ["path", "source", "translation", "lang"]
-    for original, part in trials.groupby(
-        trials["image"].isin(disambiguation.ORIGINALS), sort=False
-    ):
+    trials = trials.assign(shared=_shared_tokens(scorer, trials))
+    parts = []
+    is_original = trials["image"].isin(disambiguation.ORIGINALS)
+    for original, part in trials.groupby(is_original, sort=False):
         scored_at = temperatures if original else [1.0]
-        number = part.groupby(key, sort=False).ngroup()
-        once = part.loc[~number.duplicated(), key]
-        scored = scorer.score(*(once[column].tolist() for column in key), scored_at)
+        log_probabilities = _score_once(scorer, part, scored_at)
         for row, temperature in enumerate(scored_at):
+            at_temperature = [tokens[row] for tokens in log_probabilities]
             parts.append(
-                part.assign(
-                    temperature=temperature,
-                    log_probabilities=[scored[n][row] for n in number],
-                )
+                part.assign(temperature=temperature, log_probabilities=at_temperature)
             )
-    tokens = (
-        pd.concat(parts)
-        .sort_values("temperature", kind="stable")
-        .sort_index(kind="stable")
+    tokens = pd.concat(parts).sort_values("temperature", kind="stable")
+    tokens = tokens.sort_index(kind="stable")
+    plain = tokens[tokens["temperature"] == 1.0]
+    perplexity = np.exp(
+        disambiguation.log_perplexities(plain["log_probabilities"].tolist())
     )
-    costs = tokens[tokens["temperature"] == 1.0]
-    costs = costs.assign(
-        cost=np.exp(
-            disambiguation.log_perplexities(costs["log_probabilities"].tolist())
-        )
+    trial = ["lang", "item", "image", "text"]
+    costs = plain.assign(cost=perplexity)[[*trial, "cost"]]
+    tokens = tokens[[*trial, "temperature", "shared", "log_probabilities"]]
+    return costs.reset_index(drop=True), tokens.reset_index(drop=True)
+
+
+def _shared_tokens(scorer: translators.Scorer, trials: pd.DataFrame) -> list[int]:
+    """Return with how many same tokens both translations of each trial's item begin."""
+    words = trials[["lang", "item", "text", "translation"]].drop_duplicates()
+    ids = scorer.tokenize(words["translation"].tolist(), words["lang"].tolist())
+    of_item = words.assign(ids=ids).pivot(
+        index=["lang", "item"], columns="text", values="ids"
     )
-    order = ["lang", "item", "image", "text"]
-    tokens = tokens[[*order, "temperature", "shared", "log_probabilities"]]
-    return costs[[*order, "cost"]].reset_index(drop=True), tokens.reset_index(drop=True)
+    shared = {}
+    for key, both in zip(of_item.index, of_item.to_numpy(), strict=True):
+        pairs = zip(*both, strict=False)
+        same = takewhile(lambda pair: pair[0] == pair[1], pairs)
+        shared[key] = len(list(same))
+    keys = zip(trials["lang"], trials["item"], strict=True)
+    return [shared[key] for key in keys]
+
+
+def _score_once(
+    scorer: translators.Scorer, trials: pd.DataFrame, temperatures: Sequence[float]
+) -> list[np.ndarray]:
+    """Return what `Scorer.score` gives for each trial; what occurs twice is scored
+    once.
+    """
+    key = ["path", "source", "translation", "lang"]
+    number = trials.groupby(key, sort=False).ngroup()
+    once = trials.loc[~number.duplicated(), key]
+    scored = scorer.score(*(once[column].tolist() for column in key), temperatures)
+    return [scored[n] for n in number]
 
 
 def from_lines(
@@ -141,12 +152,9 @@ def from_lines(
     correct on its other.
     """
     if not len(correct) == len(incorrect) == len(items):
-        counts = (
-            f"{len(correct)} and {len(incorrect)} lines, and the data set has"
-            f" {len(items)}"
-        )
         raise InputError(
-            f"The files of scores have {counts}: line k of one belongs to line k of the"
+            f"The files of scores have {len(correct)} and {len(incorrect)} lines, and"
+            f" the data set has {len(items)}: line k of one belongs to line k of the"
             " other."
         )
     sense = items["sense"]
@@ -154,3 +162,22 @@ def from_lines(
     right = rows.assign(text=sense, cost=correct)
     wrong = rows.assign(text=sense.map({"a": "b", "b": "a"}), cost=incorrect)
     return pd.concat([right, wrong]).sort_index(kind="stable").reset_index(drop=True)
+
+
+def from_files(
+    correct: str | os.PathLike,
+    incorrect: str | os.PathLike,
+    items: pd.DataFrame,
+    left_out: Collection[str] = (),
+) -> tuple[pd.DataFrame, str]:
+    """Return what `from_lines` returns for two files, without the items `left_out`, and
+    what the data set's own script says of them.
+    """
+    right = np.loadtxt(tables.locate(correct), ndmin=1)
+    wrong = np.loadtxt(tables.locate(incorrect), ndmin=1)
+    costs = from_lines(right, wrong, items)
+    note = (
+        f"the data set's own script gives {(right < wrong).mean():.4f} over"
+        f" {len(right):,} lines; items left out: {len(left_out)}"
+    )
+    return costs[~costs["item"].isin(left_out)], note

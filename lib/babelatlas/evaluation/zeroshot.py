@@ -14,7 +14,7 @@ one label in a language always do.
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -28,8 +28,12 @@ from babelatlas.base.tables import PROTOCOL
 # Cosines that differ by less are equal: it is above the rounding of a float32 dot
 # product of unit vectors (about 1e-7).
 TIE = 1e-6
-CHUNK = 4096
-FIX = "run 67_zeroshot for this model"  # where vectors cannot be read
+CHUNK = 4096  # images whose scores are in memory at once
+FIX = "classify the data set with this model again"  # where vectors cannot be read
+# What is counted of each class.
+COUNTS = ("n_correct", "n_correct_top5", "n_ties", "n_images")
+# Language -> the wnids of its classes, and their vectors (classes, d).
+Classes = Mapping[str, tuple[list[str], np.ndarray]]
 # How images and classes are compared. Cosine: with the mean of the prompts' embeddings,
 # each of length 1. Plain mean: cosine with the mean of the embeddings as they are. Dot
 # product: with that mean as it is.
@@ -41,24 +45,28 @@ def normalise(vectors: np.ndarray) -> np.ndarray:
     that is NaN, infinite or zero.
     """
     vectors = np.asarray(vectors, dtype=np.float32)
-    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    bad = ~(np.isfinite(lengths) & (lengths > 0)).ravel()
-    if bad.any():
-        where = f"the first in row {bad.argmax()}"
-        raise InputError(
-            f"{int(bad.sum())} of {len(bad)} embeddings are NaN, infinite or zero,"
-            f" {where}."
-        )
-    return vectors / lengths
+    return vectors / _lengths(vectors)[:, None]
 
 
 def scaled(vectors: np.ndarray) -> np.ndarray:
     """Return float32 rows divided by one number, the length of the longest; raises what
     `normalise` raises.
     """
-    normalise(vectors)
     vectors = np.asarray(vectors, dtype=np.float32)
-    return vectors / np.linalg.norm(vectors, axis=-1).max()
+    return vectors / _lengths(vectors).max()
+
+
+def _lengths(vectors: np.ndarray) -> np.ndarray:
+    """Return the length of each row (n,); raise InputError for a row without one."""
+    lengths = np.linalg.norm(vectors, axis=-1)
+    bad = ~(np.isfinite(lengths) & (lengths > 0))
+    if bad.any():
+        where = f"the first in row {bad.argmax()}"
+        raise InputError(
+            f"{int(bad.sum())} of {len(bad)} embeddings are NaN, infinite or zero,"
+            f" {where}."
+        )
+    return lengths
 
 
 def similarity(images: np.ndarray, classes: np.ndarray) -> np.ndarray:
@@ -82,20 +90,25 @@ def hits(scores: np.ndarray, target: np.ndarray, k: int = 1) -> np.ndarray:
     >>> hits(np.array([[0.9, 0.1, 0.9], [0.2, 0.8, 0.1]]), np.array([0, 1])).tolist()
     [0.5, 1.0]
     """
-    own = scores[np.arange(len(scores)), target][:, None]
-    better = (scores > own + TIE).sum(axis=1)
-    equal = (np.abs(scores - own) <= TIE).sum(axis=1)
-    return np.clip((k - better) / equal, 0.0, 1.0)
+    right = _right_scores(scores, target)
+    n_better = (scores > right + TIE).sum(axis=1)
+    n_equal = (np.abs(scores - right) <= TIE).sum(axis=1)
+    return np.clip((k - n_better) / n_equal, 0.0, 1.0)
 
 
 def tied(scores: np.ndarray, target: np.ndarray) -> np.ndarray:
     """Return for each image whether its class shares the best score with another class:
     (images,) of bool.
     """
-    own = scores[np.arange(len(scores)), target][:, None]
-    return (scores <= own + TIE).all(axis=1) & (
-        (np.abs(scores - own) <= TIE).sum(axis=1) > 1
-    )
+    right = _right_scores(scores, target)
+    is_best = (scores <= right + TIE).all(axis=1)
+    n_equal = (np.abs(scores - right) <= TIE).sum(axis=1)
+    return is_best & (n_equal > 1)
+
+
+def _right_scores(scores: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Return the score of each image's right class, as a column (images, 1)."""
+    return scores[np.arange(len(scores)), target][:, None]
 
 
 def evaluate(
@@ -114,37 +127,71 @@ def evaluate(
     did not have. Returns one row for each class: wnid, n_correct, n_correct_top5
     (expected values), n_ties, n_images.
     """
-    images, counts = np.asarray(images), np.zeros((4, len(class_wnids)))
-    target = pd.Index(class_wnids).get_indexer(list(image_wnids))
-    known = np.flatnonzero(target >= 0)
-    for start in range(0, len(known), CHUNK):
-        rows = known[start : start + CHUNK]
-        scores, right = similarity(images[rows], classes), target[rows]
+    label_set = {"": (class_wnids, classes)}
+    table = evaluate_languages(images, image_wnids, label_set, folds)
+    return table.drop(columns="lang")
+
+
+def evaluate_languages(
+    images: np.ndarray,
+    image_wnids: Iterable[str],
+    classes: Classes,
+    folds: int = 0,
+) -> pd.DataFrame:
+    """Return what `evaluate` returns for the label set of each language, one below the
+    other, with a column lang.
+    """
+    images = normalise(images)
+    image_wnids = list(image_wnids)
+    parts = []
+    for lang, (class_wnids, vectors) in classes.items():
+        target = pd.Index(class_wnids).get_indexer(image_wnids)
+        counts = _counts(images, target, scaled(vectors), class_wnids, folds)
+        parts.append(counts.assign(lang=lang))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _counts(
+    images: np.ndarray,
+    target: np.ndarray,
+    classes: np.ndarray,
+    class_wnids: list[str],
+    folds: int,
+) -> pd.DataFrame:
+    """Return the counts of `evaluate` for images of length 1 and class vectors as
+    `scaled` makes them; `target` (images,): the row of an image's class, -1 for none.
+    """
+    n_classes = len(class_wnids)
+    labelled = np.flatnonzero(target >= 0)
+    fold = synsets.fold_of(class_wnids, folds) if folds else None
+    counts = dict.fromkeys(COUNTS, 0.0)
+    for start in range(0, len(labelled), CHUNK):
+        rows = labelled[start : start + CHUNK]
+        right = target[rows]
+        scores = images[rows] @ classes.T
         if folds:
-            fold = synsets.fold_of(class_wnids, folds)
             scores[fold[right][:, None] != fold] = -2  # below any cosine
-        each = (
-            hits(scores, right),
-            hits(scores, right, k=5),
-            tied(scores, right),
-            np.ones(len(right)),
-        )
-        for row, values in enumerate(each):
-            counts[row] += np.bincount(
-                right, weights=values, minlength=len(class_wnids)
-            )
-    without = [wnid for wnid, n in zip(class_wnids, counts[3], strict=True) if n == 0]
-    if without:
+        found = {
+            "n_correct": hits(scores, right),
+            "n_correct_top5": hits(scores, right, k=5),
+            "n_ties": tied(scores, right),
+            "n_images": np.ones(len(right)),
+        }
+        for name, values in found.items():
+            counts[name] += np.bincount(right, values, n_classes)
+    table = pd.DataFrame({"wnid": class_wnids} | counts)
+    _check_images(table)
+    return table.astype({"n_ties": np.int64, "n_images": np.int64})
+
+
+def _check_images(table: pd.DataFrame) -> None:
+    """Raise InputError where a class has no image."""
+    without = table.loc[table["n_images"] == 0, "wnid"]
+    if len(without):
         raise InputError(
             f"{len(without)} class(es) of the labels have no image, the first"
-            f" {without[0]}: add them."
+            f" {without.iloc[0]}: add them."
         )
-    table = pd.DataFrame(
-        {"wnid": class_wnids, "n_correct": counts[0], "n_correct_top5": counts[1]}
-    )
-    return table.assign(
-        n_ties=counts[2].astype(np.int64), n_images=counts[3].astype(np.int64)
-    )
 
 
 def subset_counts(
@@ -166,30 +213,30 @@ def subset_counts(
     n_classes, number (of the draw), n_correct, n_images. Source: Geigle et al. (2024),
     Figure 2 and Table 3.
     """
+    n_classes = len(class_wnids)
     target = pd.Index(class_wnids).get_indexer(list(image_wnids))
-    rows = np.flatnonzero(target >= 0)
-    scores, target = similarity(images[rows], classes), target[rows]
+    labelled = np.flatnonzero(target >= 0)
+    scores, target = similarity(images[labelled], classes), target[labelled]
     counts = []
-    for size in sorted({size for size in sizes if size <= len(class_wnids)}):
-        for draw in range(n_subsets if size < len(class_wnids) else 1):
-            chosen = np.random.default_rng([seed, size, draw]).permutation(
-                len(class_wnids)
-            )[:size]
-            column = np.full(len(class_wnids), -1)
-            column[chosen] = np.arange(size)
-            here = column[target] >= 0
-            right = hits(scores[here][:, chosen], column[target[here]])
+    for size in sorted({size for size in sizes if size <= n_classes}):
+        for draw in range(n_subsets if size < n_classes else 1):
+            rng = np.random.default_rng([seed, size, draw])
+            chosen = rng.permutation(n_classes)[:size]
+            # Where a class stands among those chosen, -1 for nowhere.
+            place = np.full(n_classes, -1)
+            place[chosen] = np.arange(size)
+            of_subset = place[target] >= 0
+            right = hits(scores[of_subset][:, chosen], place[target[of_subset]])
             counts.append((size, draw, right.sum(), len(right)))
-    return pd.DataFrame(
-        counts, columns=["n_classes", "number", "n_correct", "n_images"]
-    )
+    columns = ["n_classes", "number", "n_correct", "n_images"]
+    return pd.DataFrame(counts, columns=columns)
 
 
 def write_vectors(
     path: str | os.PathLike,
     images: np.ndarray,
     image_wnids: Iterable[str],
-    classes: dict,
+    classes: Classes,
     prompts: dict[str, str] | None = None,
     protocol: dict[str, dict[str, str]] | None = None,
     source: dict[str, str] | None = None,
@@ -206,10 +253,8 @@ def write_vectors(
         "image_wnids": np.array(list(image_wnids), dtype=str),
     }
     for lang, (wnids, vectors) in classes.items():
-        arrays |= {
-            f"{lang} wnids": np.array(wnids, dtype=str),
-            f"{lang} classes": np.asarray(vectors, np.float32),
-        }
+        arrays[f"{lang} wnids"] = np.array(wnids, dtype=str)
+        arrays[f"{lang} classes"] = np.asarray(vectors, np.float32)
     texts = {f"{lang} prompts": name for lang, name in (prompts or {}).items()}
     for lang, settings in (protocol or {}).items():
         texts |= {f"{lang} {name}": option for name, option in settings.items()}

@@ -24,15 +24,13 @@ from babelatlas.models.encoder import (
 from babelatlas.models.loaders import (
     bridge,
     huggingface,
+    image_text,
     mclip,
     openclip,
     remote_code,
     sentence_embedders,
     user_model,
 )
-from babelatlas.models.loaders.image_text import (
-    load as load_translator,
-)  # noqa: F401 the scorer of a translator
 from babelatlas.models.registry import Model
 from babelatlas.models.training import adapters
 
@@ -47,6 +45,7 @@ LOADERS: dict[str, Callable[[Checkpoint], Towers]] = {
     "mexma-siglip": remote_code.load_mexma,
     "uform": remote_code.load_uform,
 }
+load_translator = image_text.load  # the scorer of a translator
 
 
 def load(

@@ -268,8 +268,10 @@ def adapted_name(base: str, lang: str, objective: str, replicate: int = 0) -> st
     """Return the name of an adapted model; the first of several trainings has no
     number.
 
-    >>> adapted_name("openclip-xlmr-b32", "si", "mse"), adapted_name("openclip-xlmr-b32", "si", "mse", 2)
-    ('openclip-xlmr-b32+si.mse', 'openclip-xlmr-b32+si.mse.2')
+    >>> adapted_name("openclip-xlmr-b32", "si", "mse")
+    'openclip-xlmr-b32+si.mse'
+    >>> adapted_name("openclip-xlmr-b32", "si", "mse", 2)
+    'openclip-xlmr-b32+si.mse.2'
     """
     return f"{base}+{lang}.{objective}" + (f".{replicate}" if replicate else "")
 

@@ -45,8 +45,10 @@ class Tokens:
         """Return one batch of all texts: ids (texts, length) of int64, and which of
         them are no padding, of bool.
 
-        >>> Tokens(np.array([5, 6, 7]), np.array([2, 3]), np.zeros(2, bool), pad=1).padded()[0].tolist()
-        [[5, 6], [7, 1]]
+        >>> ends, cut = np.array([2, 3]), np.zeros(2, bool)
+        >>> ids, mask = Tokens(np.array([5, 6, 7]), ends, cut, pad=1).padded()
+        >>> ids.tolist(), mask.tolist()
+        ([[5, 6], [7, 1]], [[True, True], [True, False]])
         """
         width = self.width or int(self.lengths.max(initial=0))
         mask = np.arange(width) < self.lengths[:, None]
