@@ -44,8 +44,9 @@ def page(items: pd.DataFrame) -> str:
     """Return the page of the book on some items as MyST Markdown, a table a paper."""
     counts = items["state"].value_counts()
     states = [
-        f"- *{state}* ({counts.get(state, 0)}): {meaning}."
+        f"- *{state}* ({counts[state]}): {meaning}."
         for state, meaning in reversed(STATES.items())
+        if state in counts
     ]
     parts = [PAGE_TITLE, PAGE_START, "\n".join(states)]
     for paper, title in PAPERS.items():
