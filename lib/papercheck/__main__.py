@@ -1,9 +1,10 @@
 """Rebuild what ships of the papers, or print what does not reproduce.
 
-    python -m papercheck          print how many claims have each status, and which differ
-    python -m papercheck rebuild  write scorecard.csv and errata.csv to babelatlas' data
-    python -m papercheck counts   write the counts of the authors' releases that the
-                                  definitions read
+    python -m papercheck            how many claims have each status, and the different ones
+    python -m papercheck items      the book's page on the items of the papers
+    python -m papercheck rebuild    write scorecard.csv and errata.csv to babelatlas' data
+    python -m papercheck counts     write the counts of the authors' releases, which the
+                                    definitions read
 
 Claims that need released files are checked where BABELATLAS_MIRROR names a folder that
 has them.
@@ -17,6 +18,7 @@ from babelatlas.base.paths import DATA
 from papercheck import (
     claims,
     geigle2024,
+    items,
     kashanimotlagh2024,
     liu2021_release,
     scorecard,
@@ -39,6 +41,9 @@ def counts(mirror: Path) -> dict:
 
 def main(word: str = "") -> None:
     """Run the command that a word names."""
+    if word == "items":
+        print(items.page(items.read()), end="")
+        return
     if word == "counts":
         for path, table in counts(Path(os.environ["BABELATLAS_MIRROR"])).items():
             table.to_csv(path, index=False, lineterminator="\n")

@@ -185,6 +185,29 @@ def test_the_two_empty_captions_of_xflickrco_are_kept_and_told(
     assert (table["caption"] == "").sum() == 2
 
 
+def test_xflickrco_is_read_with_images_in_two_folders(small, tmp_path):
+    small("xflickrco", n_images=2, n_languages=2, n_captions=4, empty=[])
+    names = ["1007129816.jpg", "COCO_val2014_000000122239.jpg"]
+    folders = [
+        photographs(tmp_path / name, [photograph])
+        for name, photograph in zip(("flickr30k", "coco"), names, strict=True)
+    ]
+    content = {
+        "images": names,
+        "captions": {"en": [["a"], ["b"]], "id": [["c"], ["d"]]},
+    }
+    file = tmp_path / "xflickrco.json"
+    file.write_text(json.dumps(content), encoding="utf-8")
+    gallery, table = captions.load("xflickrco", folders, file)
+    assert gallery["image"].tolist() == names
+    assert table[["lang", "caption"]].to_numpy().tolist() == [
+        ["en", "a"],
+        ["en", "b"],
+        ["id", "c"],
+        ["id", "d"],
+    ]
+
+
 # --- Crossmodal-3600
 # --------------------------------------------------------------------------------------------------
 

@@ -141,6 +141,33 @@ def test_statements_of_one_language_and_their_translations_are_read(tmp_path):
     assert pairs.loc[0, "concept"] == "Panci"
 
 
+def test_nlvr2_its_sample_in_chinese_and_its_training_set_are_read(tmp_path):
+    """Four pairs of one statement in each file, the first true."""
+
+    def four(split: str, sentence: str) -> list[dict]:
+        return [nlvr2(f"{split}-0-{n}-0", str(n == 0), sentence) for n in range(4)]
+
+    names = {
+        "en/annotations/test.jsonl": four("test1", "There is a dog."),
+        "en/annotations/train.jsonl": four("train", "There is a cat."),
+        "en/annotations/test250-en.jsonl": four("test1", "There is a dog."),
+        "zh/annotations_human-translate/test250-zh.jsonl": four("test1", "有一只狗。"),
+    }
+    for name, rows in names.items():
+        write(tmp_path, name, rows)
+    test, sample, train = (
+        statement_pairs.read(tmp_path, name)
+        for name in ("nlvr2", "nlvr2-1k", "nlvr2-train")
+    )
+    assert test["text"].unique().tolist() == ["There is a dog."]
+    assert test["truth"].tolist() == [True, False, False, False]
+    assert test.loc[0, "left"] == "test1-0-0-img0.png"
+    assert train["text"].unique().tolist() == ["There is a cat."]
+    by_variant = sample.groupby(["variant", "lang"])["text"].first().to_dict()
+    assert by_variant["translated by people", "zh"] == "有一只狗。"
+    assert by_variant["original", "en"] == "There is a dog."
+
+
 @pytest.fixture
 def small(tmp_path):
     """A release of one statement, and the folder of its images, named in Unicode's
