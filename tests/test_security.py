@@ -6,10 +6,8 @@ import ast
 import re
 from functools import cache
 
-import pytest
-
-from babelatlas.base.paths import DATA
 from atlas_study.workflow import config as configs
+from babelatlas.base.paths import DATA
 from conftest import ROOT, read_graph
 
 LIBRARY = DATA.parents[1]
@@ -178,7 +176,9 @@ def test_code_of_a_repository_is_asked_for_by_consent_alone():
         "False",
         "entry.remote_code",
     }  # the second as `hub.check_consent` returns the entry
-    settings = {"babelatlas/models/loaders/image_text.py"}  # this gives it with further settings
+    settings = {
+        "babelatlas/models/loaders/image_text.py"
+    }  # this gives it with further settings
     for file, name, node in calls():
         owner, _, function = name.rpartition(".")
         if function == "from_pretrained" and owner.startswith("Auto"):

@@ -393,8 +393,6 @@ def test_two_ways_have_one_scale_a_line_of_equality_and_a_panel_for_each_set():
     )  # four panels are two by two, not three and one
 
 
-
-
 def test_two_triangles_hold_the_two_numbers_of_a_pair_and_leave_what_is_missing_blank():
     table = pd.DataFrame(
         {

@@ -5,7 +5,6 @@ a change makes again.
 import os
 import re
 import shutil
-from types import SimpleNamespace
 
 import nbformat
 import pytest

@@ -53,7 +53,7 @@ def results(
     for row in files.itertuples():
         costs = tables.read(row.path, "disambiguation")
         tokens = tables.read(row.tokens, "tokens") if row.tokens else None
-        scores.append(disambiguation.scores(costs, n_resamples, seed, tokens))
+        scores.append(disambiguation.score_intervals(costs, n_resamples, seed, tokens))
         outcomes = disambiguation.outcomes(costs)
         outcomes = outcomes.groupby(by, as_index=False, sort=False)["value"].mean()
         of_file = _means(outcomes, tiers, n_resamples, seed)

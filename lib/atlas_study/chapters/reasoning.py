@@ -258,7 +258,7 @@ def semantic_fields(found: Logs) -> Fields:
 
 def agreement_of_people(human: pd.DataFrame, seed: int) -> pd.DataFrame:
     """Return accuracy and kappa of people on MaRVL and NLVR2, as a reader sees them."""
-    nlvr2 = reasoning.agreement(marvl.labels(), seed=seed).set_index("metric")
+    nlvr2 = reasoning.annotator_agreement(marvl.labels(), seed=seed).set_index("metric")
     accuracy = pd.concat([human, nlvr2.loc[["accuracy"]]])
     kappa = formatting.intervals(nlvr2.loc[["kappa"]], ".3f", 1, " to ")
     shown = {
@@ -291,7 +291,9 @@ def accuracy_of(answers: pd.DataFrame, n_resamples: int, seed: int) -> pd.DataFr
     """Return accuracy by language, model and form of the statement, with intervals over
     statements.
     """
-    rows = reasoning.scores(answers, n_resamples=n_resamples, seed=seed)
+    rows = reasoning.accuracy_and_consistency(
+        answers, n_resamples=n_resamples, seed=seed
+    )
     rows = rows[rows["metric"] == "accuracy"]
     rows = rows.assign(
         language=rows["lang"].map(languages.name),

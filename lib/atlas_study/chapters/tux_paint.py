@@ -46,7 +46,7 @@ def recalls(rows: pd.DataFrame, k: int, n_resamples: int, seed: int) -> pd.DataF
     what a random order gives (`chance`), family, and whether others have results
     (`group`).
     """
-    scores = retrieval.scores(rows, [f"recall@{k}"], n_resamples, seed)
+    scores = retrieval.metric_intervals(rows, [f"recall@{k}"], n_resamples, seed)
     luck = rows.assign(chance=(k * retrieval.chance(rows)).clip(max=1))
     luck = luck.groupby(["lang", "direction"])["chance"].mean()
     places = zip(scores["lang"], scores["direction"], strict=True)
@@ -108,7 +108,9 @@ def alone(
     level = 1 - 0.05 / max(len(found), 1)
     asked = (rows["model"] == model) & (rows["direction"] == "t2i")
     asked &= rows["lang"].isin(found["lang"])
-    wider = retrieval.scores(rows[asked], [f"recall@{k}"], n_resamples, seed, level)
+    wider = retrieval.metric_intervals(
+        rows[asked], [f"recall@{k}"], n_resamples, seed, level
+    )
     low = wider.set_index("lang").loc[found["lang"], "ci_low"].to_numpy()
     above = low > found["chance"]
     return Alone(
