@@ -26,3 +26,12 @@ def test_a_line_counts_languages_up_to_each_number_of_classes():
     assert line.get_xdata().tolist() == [5, 200]
     assert line.get_ydata().tolist() == [4, 2]
     assert line.get_drawstyle() == "steps-pre"
+
+
+def test_the_number_of_the_first_series_stands_below_its_line_and_others_above():
+    curves = pd.DataFrame(
+        {"series": ["a", "b"], "n_classes": [50, 50], "n_languages": [4, 9]}
+    )
+    first, second = figures.at_least(curves, marks=[50]).texts
+    assert (first.get_text(), first.get_va()) == ("4", "top")
+    assert (second.get_text(), second.get_va()) == ("9", "bottom")

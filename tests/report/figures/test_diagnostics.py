@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.stats
 
 from babelatlas.report import figures
 
@@ -44,3 +45,12 @@ def test_residuals_lie_around_the_means_of_the_tenths_of_their_rows():
     assert means.get_xdata().tolist() == [2 * place + 0.5 for place in range(10)]
     assert means.get_ydata().tolist() == [0, *[0.5] * 9]
     assert zero.get_ydata() == [0, 0]
+
+
+def test_normal_values_lie_on_their_line():
+    places = (np.arange(1, 200) - 0.5) / 199
+    normal_values = 5 + 2 * scipy.stats.norm.ppf(places)
+    rows = pd.DataFrame({"fitted": places, "residual": normal_values, "model": "a"})
+    effects = pd.DataFrame({"name": ["x"] * 3 + ["y"] * 2, "value": [1.0, 2, 4, 3, 5]})
+    values, line = figures.mixed_checks(rows, effects)[0, 1].lines
+    np.testing.assert_allclose(line.get_ydata(), values.get_ydata(), atol=0.05)

@@ -74,3 +74,12 @@ def test_land_reaches_both_edges_of_the_map():
     vertices = maps.coastlines().vertices
     assert vertices[:, 0].min() < maps.WEST
     assert vertices[:, 0].max() > maps.EAST
+
+
+def test_an_accuracy_at_the_border_of_two_steps_is_in_the_higher_one():
+    places = pd.DataFrame(
+        {"latitude": 0.0, "longitude": 0.0, "value": [0.1, 0.25, 0.5, 0.75]}
+    )
+    axis = figures.accuracy_map(places, places, "accuracy")
+    n_languages = [len(step.get_offsets()) for step in axis.collections[1:]]
+    assert n_languages == [0, 1, 1, 1, 1]
