@@ -87,30 +87,6 @@ def test_series_of_a_forest_stand_side_by_side_within_a_row_and_have_a_legend():
     assert texts(axes[0].figure.legends[0].get_texts()) == ["p", "s"]
 
 
-def test_the_heatmap_has_a_panel_for_each_group_and_leaves_missing_cells_blank():
-    table = pd.DataFrame(
-        {
-            "model": ["a", "b", "a"],
-            "lang": ["de", "de", "si"],
-            "group": ["high", "high", "low"],
-            "value": [0.5, 0.25, 0.1],
-        }
-    )
-    axes = figures.language_heatmap(table)
-    assert [texts(axis.get_yticklabels()) for axis in axes] == [
-        ["si"],
-        ["de"],
-    ]  # low resources first
-    assert texts(axes[0].get_xticklabels()) == ["a", "b"]
-    assert texts(axes[0].texts) == ["10", "low"]
-    assert texts(axes[1].texts) == ["50", "25", "high"]
-    assert (
-        axes[0].collections[0].get_clim()
-        == axes[1].collections[0].get_clim()
-        == (0, 0.5)
-    )
-
-
 def test_correlation_panels_draw_all_points_and_mark_those_to_be_ringed():
     points = pd.DataFrame(
         {
@@ -128,17 +104,6 @@ def test_correlation_panels_draw_all_points_and_mark_those_to_be_ringed():
     drawn = [len(collection.get_offsets()) for collection in axes[0].collections[:4]]
     assert drawn == [1, 1, 2, 0]  # family f, its ring, family g, none of it
     assert texts(axes[0].figure.legends[0].get_texts()) == ["f", "g"]
-
-
-def test_languages_above_draws_one_line_for_each_series_and_the_total():
-    curves = pd.DataFrame(
-        {"series": list("aabb"), "threshold": [0, 0.5] * 2, "value": [4, 2, 4, 0]}
-    )
-    axis = figures.languages_above(
-        curves.assign(ci_low=curves["value"], ci_high=curves["value"]), total=4
-    )
-    assert [line.get_ydata().tolist() for line in axis.lines[:2]] == [[4, 2], [4, 0]]
-    assert axis.texts[0].get_text().strip() == "all 4 languages"
 
 
 def test_a_shown_figure_carries_its_text_for_readers_who_cannot_see_it_and_is_closed():
@@ -192,39 +157,6 @@ def test_strips_draw_every_value_once_and_the_mean_with_its_interval():
     assert [text.get_text() for text in axis.texts if text.get_text()] == ["x"]
 
 
-def test_at_least_writes_the_number_of_languages_where_a_mark_meets_a_line():
-    curves = pd.DataFrame(
-        {"series": ["a", "a", "b"], "n_classes": [5, 200, 50], "n_languages": [4, 2, 9]}
-        # b has no language with fewer than 50 classes, so that nothing is known of it
-        # at 10
-    )
-    axis = figures.at_least(curves, marks=[10, 50])
-    assert sorted(texts(axis.texts)) == ["2", "2", "9"]
-    assert texts(axis.get_legend().get_texts()) == ["a", "b"]
-
-
-def test_the_world_map_draws_places_and_cuts_the_globe_in_the_pacific():
-    world = pd.DataFrame(
-        {
-            "latitude": [50.0, 60, -15, np.nan],
-            "longitude": [10.0, -165, -172, 20],
-            "group": ["high", "", "", "high"],
-        }
-    )
-    axis = figures.world_map(world, ["low", "high"])
-    grey, low, high = (
-        collection.get_offsets().tolist() for collection in axis.collections
-    )
-    assert grey == [[-165, 60], [188, -15]]  # Alaska in the west, Samoa in the east
-    assert low == []
-    assert high == [[10, 50]]
-    assert texts(axis.figure.legends[0].get_texts()) == [
-        "not reached (2)",
-        "low (0)",
-        "high (1)",
-    ]
-
-
 def test_columns_of_a_figures_table_get_readable_names_and_no_two_the_same():
     table = pd.DataFrame(
         {"lang": ["de"], "name": ["German"], "ci_low": [0.1], "n_own": [3]}
@@ -266,34 +198,6 @@ def test_a_leaderboard_draws_means_ranks_and_a_column_of_dots_for_each_letter():
     assert texts(axes[1].get_xticklabels()) == ["a", "b"]
 
 
-def test_a_map_of_accuracy_draws_each_language_in_its_step_with_its_own_marker():
-    world = pd.DataFrame(
-        {"latitude": [0.0, 10.0, np.nan], "longitude": [0.0, 175.0, 1.0]}
-    )
-    places = pd.DataFrame(
-        {
-            "latitude": [0.0, 10.0, np.nan],
-            "longitude": [0.0, -175.0, 1.0],
-            "value": [0.0, 1.0, 0.5],
-        }
-    )
-    axis = figures.accuracy_map(world, places, "accuracy")
-    grey, *steps = axis.collections
-    assert len(grey.get_offsets()) == 2
-    assert [len(step.get_offsets()) for step in steps] == [1, 0, 0, 0, 1]
-    assert steps[-1].get_offsets().tolist() == [
-        [185.0, 10.0]
-    ]  # cut at 170 degrees west
-    legend = texts(axis.figure.legends[0].get_texts())
-    assert legend == [
-        "0 to 10 % (1)",
-        "10 to 25 % (0)",
-        "25 to 50 % (0)",
-        "50 to 75 % (0)",
-        "75 to 100 % (1)",
-    ]
-
-
 def test_a_profile_draws_one_model_by_language_above_the_mean_of_the_others():
     table = pd.DataFrame(
         {
@@ -321,43 +225,6 @@ def test_a_profile_draws_one_model_by_language_above_the_mean_of_the_others():
     assert axis.get_legend() is None
     alone = figures.profile(table.assign(others=np.nan), ["low", "high"])
     assert len(alone.lines) == 2
-
-
-def test_the_heatmap_of_overlaps_puts_each_pair_below_the_diagonal_and_parts_the_groups():
-    table = pd.DataFrame(
-        {"panel": "TC", "first": ["c", "a"], "second": ["a", "b"], "value": [0.2, 0.4]}
-    )
-    (axis,) = figures.overlap_heatmap(table, ["a", "b", "c"], ["x", "x", "y"], "IoU")
-    cells = np.ma.filled(axis.collections[0].get_array(), np.nan)
-    np.testing.assert_array_equal(
-        cells, [[np.nan] * 3, [0.4, np.nan, np.nan], [0.2, np.nan, np.nan]]
-    )
-    assert texts(axis.texts) == ["40", "20"]
-    (line,) = axis.lines
-    assert line.get_xydata().tolist() == [[0, 2], [2, 2], [2, 3]]
-
-
-def test_the_checks_of_a_mixed_model_show_every_residual_and_every_effect():
-    rng = np.random.default_rng(0)
-    rows = pd.DataFrame(
-        {
-            "fitted": rng.random(40),
-            "residual": rng.normal(size=40),
-            "model": ["a", "b"] * 20,
-        }
-    )
-    effects = pd.DataFrame(
-        {"name": ["language"] * 9 + ["model"] * 3, "value": rng.normal(size=12)}
-    )
-    axes = figures.mixed_checks(rows, effects)
-    assert sum(len(line.get_xdata()) for line in axes[0, 0].lines[:2]) == 40
-    residuals, languages_, others = (
-        axis.lines[0].get_ydata() for axis in axes.ravel()[1:]
-    )
-    np.testing.assert_allclose(residuals, sorted(rows["residual"]))
-    np.testing.assert_allclose(languages_, sorted(effects["value"][:9]))
-    assert np.std(others, ddof=1) == pytest.approx(1)
-    assert axes[1, 0].get_title() == "effects of: language"
 
 
 def test_two_ways_have_one_scale_a_line_of_equality_and_a_panel_for_each_set():
@@ -391,24 +258,6 @@ def test_two_ways_have_one_scale_a_line_of_equality_and_a_panel_for_each_set():
     assert (
         axes[0].get_gridspec().ncols == 2
     )  # four panels are two by two, not three and one
-
-
-def test_two_triangles_hold_the_two_numbers_of_a_pair_and_leave_what_is_missing_blank():
-    table = pd.DataFrame(
-        {
-            "set": "one",
-            "first": ["A", "A"],
-            "second": ["B", "C"],
-            "note": ["12, 3", "4, 5"],
-        }
-    )
-    table = table.assign(inside=[0.5, -0.25], across=[0.75, np.nan])
-    axes = figures.two_triangles(table, "set", "inside", "across", "note", "tau")
-    cells = axes[0].collections[0].get_array().filled(np.nan)
-    assert cells[1, 0] == 0.5
-    assert cells[0, 1] == 0.75
-    assert np.isnan(cells[[0, 1, 0], [0, 2, 2]]).all()
-    assert sorted(texts(axes[0].texts)) == ["-0.25\n4, 5", "0.50\n12, 3", "0.75\n12, 3"]
 
 
 def test_cost_fronts_number_the_models_of_the_front_and_leave_out_those_without_a_cost():

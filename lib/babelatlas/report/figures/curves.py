@@ -1,6 +1,4 @@
-"""Lines over a number, with their bands: accuracy over classes or temperature,
-languages over a limit.
-"""
+"""Lines over a number, such as how many languages have at least so many classes."""
 
 from collections.abc import Sequence
 
@@ -10,47 +8,42 @@ from matplotlib.axes import Axes
 
 from babelatlas.report.figures.look import (
     MARKERS,
-    band,
     line_of,
     log_axis,
-    percent_axis,
     series_in_order,
     with_data,
 )
 
+# Ticks of the numbers of classes and languages.
+CLASS_TICKS = [1, 3, 10, 30, 100, 300, 1000]
+LANGUAGE_TICKS = CLASS_TICKS[:-1]
 
-def languages_above(curves: pd.DataFrame, total: int) -> Axes:
-    """Draw how many languages reach at least an accuracy, one line for each value of
-    `series`.
 
-    `curves`: series, threshold (fraction), value, ci_low, ci_high (numbers of
-    languages; the band), of `total` in all.
+def _mark_number(axis: Axes, rows: pd.DataFrame, mark: int, place: int) -> None:
+    """Mark where the line of one series meets a number of classes, and write its number
+    of languages: below the line of the first series, above those of the others.
+
+    Where the line does not reach that number of classes, nothing is marked.
     """
-    _, axis = plt.subplots(figsize=(7.2, 4.4))
-    for place, name, rows in series_in_order(curves, "series"):
-        axis.plot(
-            rows["threshold"], rows["value"], marker="", label=name, **line_of(place)
-        )
-        band(axis, rows, "threshold", line_of(place)["color"])
-    axis.axhline(total, color="0.4", linewidth=1, linestyle=":")
-    right = curves["threshold"].max()
-    axis.text(
-        right,
-        total,
-        f"all {total} languages ",
-        ha="right",
-        va="bottom",
-        color="0.3",
-        size=10,
+    if not rows["n_classes"].min() <= mark <= rows["n_classes"].max():
+        return
+    n_languages = rows.loc[rows["n_classes"] >= mark, "n_languages"].max()
+    colour = line_of(place)["color"]
+    axis.plot(
+        mark, n_languages, MARKERS[place % len(MARKERS)], color=colour, markersize=6
     )
-    axis.set(
-        xlim=(0, right),
-        ylim=(0, total * 1.08),
-        xlabel="zero-shot accuracy of at least",
-        ylabel="languages",
+    if place == 0:
+        position = {"xytext": (-6, -4), "ha": "right", "va": "top"}
+    else:
+        position = {"xytext": (6, 3), "ha": "left", "va": "bottom"}
+    axis.annotate(
+        f"{n_languages}",
+        (mark, n_languages),
+        textcoords="offset points",
+        size=9.5,
+        color=colour,
+        **position,
     )
-    axis.legend(loc="upper left", bbox_to_anchor=(1, 1))
-    return with_data(percent_axis(axis, "x"), curves)
 
 
 def at_least(curves: pd.DataFrame, marks: Sequence[int] = ()) -> Axes:
@@ -63,39 +56,23 @@ def at_least(curves: pd.DataFrame, marks: Sequence[int] = ()) -> Axes:
     """
     _, axis = plt.subplots(figsize=(7.2, 4.4))
     for place, name, rows in series_in_order(curves, "series"):
-        rows, line = rows.sort_values("n_classes", kind="stable"), line_of(place)
+        rows = rows.sort_values("n_classes", kind="stable")
         axis.step(
             rows["n_classes"],
             rows["n_languages"],
             where="pre",
             marker="",
             label=name,
-            **line,
+            **line_of(place),
         )
         for mark in marks:
-            if rows["n_classes"].min() <= mark <= rows["n_classes"].max():
-                n = rows.loc[rows["n_classes"] >= mark, "n_languages"].max()
-                axis.plot(
-                    mark,
-                    n,
-                    MARKERS[place % len(MARKERS)],
-                    color=line["color"],
-                    markersize=6,
-                )
-                above = {"xytext": (6, 3), "ha": "left", "va": "bottom"}
-                below = {"xytext": (-6, -4), "ha": "right", "va": "top"}
-                look = {
-                    "textcoords": "offset points",
-                    "size": 9.5,
-                    "color": line["color"],
-                }
-                axis.annotate(f"{n}", (mark, n), **look, **(above if place else below))
+            _mark_number(axis, rows, mark, place)
     for mark in marks:
         axis.axvline(mark, color="0.5", linestyle=":", linewidth=1, zorder=1)
-    ticks = [1, 3, 10, 30, 100, 300, 1000]
-    log_axis(axis, "x", ticks, list(map(str, ticks)))
-    log_axis(axis, "y", ticks[:-1])
-    axis.set(xlim=(0.8, 1200), ylim=(0.8, max(curves["n_languages"].max() * 1.6, 10)))
+    log_axis(axis, "x", CLASS_TICKS, list(map(str, CLASS_TICKS)))
+    log_axis(axis, "y", LANGUAGE_TICKS)
+    top = max(curves["n_languages"].max() * 1.6, 10)
+    axis.set(xlim=(0.8, 1200), ylim=(0.8, top))
     axis.set(
         xlabel="with a label for at least so many classes (log scale)",
         ylabel="languages (log scale)",

@@ -3,6 +3,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 
 from babelatlas.report.figures.look import (
     COLOURS,
@@ -28,73 +29,97 @@ def mixed_checks(
     standard deviation) against the quantiles of a normal distribution, with the line on
     which normal values lie.
     """
-    from scipy import stats as scipy_stats
-
     figure, axes = plt.subplots(2, 2, figsize=(7.2, 6.2), layout="constrained")
-    first = axes[0, 0]
+    first, *others = axes.ravel()
+    _draw_residuals(first, rows, series)
+    panels = _samples_of_panels(rows["residual"], effects)
+    for axis, (title, samples) in zip(others, panels.items(), strict=True):
+        _draw_against_normal(axis, title, samples)
+    for axis in axes.ravel():
+        axis.tick_params(labelsize=9)
+    legend_below(figure, first, fontsize=9, markerscale=2)
+    return with_data(axes, rows)
+
+
+def _draw_residuals(axis: Axes, rows: pd.DataFrame, series: str) -> None:
+    """Draw residuals against fitted values, and the mean of each tenth of the rows."""
     names = in_order(sorted(set(rows[series])))
     for place, name in enumerate(names):
-        part, (colour, marker) = rows[rows[series] == name], look_of(name, place)
-        look = {
-            "color": colour,
-            "marker": marker,
-            "linestyle": "",
-            "markersize": 3,
-            "alpha": 0.6,
-        }
-        first.plot(part["fitted"], part["residual"], label=name, **look)
-    tenths = rows.groupby(
-        pd.qcut(rows["fitted"], 10, duplicates="drop"), observed=True
-    )[["fitted", "residual"]].mean()
-    first.plot(
-        tenths["fitted"],
-        tenths["residual"],
+        part = rows[rows[series] == name]
+        colour, marker = look_of(name, place)
+        axis.plot(
+            part["fitted"],
+            part["residual"],
+            label=name,
+            color=colour,
+            marker=marker,
+            linestyle="",
+            markersize=3,
+            alpha=0.6,
+        )
+
+    tenth = pd.qcut(rows["fitted"], 10, duplicates="drop")
+    means = rows.groupby(tenth, observed=True)[["fitted", "residual"]].mean()
+    axis.plot(
+        means["fitted"],
+        means["residual"],
         color="0.1",
         marker="",
         linestyle="-",
         linewidth=1.8,
     )
-    first.axhline(0, color="0.35", linestyle="--", linewidth=1)
-    first.set_title("residual against fitted", size=10.5)
+    axis.axhline(0, color="0.35", linestyle="--", linewidth=1)
+    axis.set_title("residual against fitted", size=10.5)
+
+
+def _samples_of_panels(
+    residuals: pd.Series, effects: pd.DataFrame
+) -> dict[str, dict[str, pd.Series]]:
+    """Return the samples that each panel compares with a normal distribution: by title
+    and name.
+    """
+    samples = {name: part["value"] for name, part in effects.groupby("name")}
     sizes = effects.groupby("name", sort=False).size()
     largest = sizes.idxmax()
-    samples = {"residuals": {"residuals": rows["residual"]}}
-    samples[f"effects of: {largest}"] = {
-        largest: effects.loc[effects["name"] == largest, "value"]
-    }
     others = {
-        name: part["value"] / part["value"].std()
-        for name, part in effects.groupby("name")
+        name: values / values.std()
+        for name, values in samples.items()
         if name != largest
     }
-    samples["other random effects, in units of their sd"] = others
-    for axis, (title, parts) in zip(axes.ravel()[1:], samples.items(), strict=True):
-        for place, (name, values) in enumerate(parts.items()):
-            (at, ordered), (slope, start, _) = scipy_stats.probplot(
-                values.to_numpy(float)
-            )
-            axis.plot(
-                at,
-                ordered,
-                MARKERS[place],
-                color=COLOURS[place],
-                linestyle="",
-                markersize=4,
-                label=name,
-            )
-            axis.plot(
-                at,
-                start + slope * at,
-                color=COLOURS[place],
-                linestyle=LINES[place],
-                marker="",
-                linewidth=1,
-            )
-        axis.set_title(title, size=10.5)
-        axis.set_xlabel("normal quantile", size=9.5)
-        if len(parts) > 1:
-            axis.legend(fontsize=8.5)
-    for axis in axes.ravel():
-        axis.tick_params(labelsize=9)
-    legend_below(figure, first, fontsize=9, markerscale=2)
-    return with_data(axes, rows)
+    return {
+        "residuals": {"residuals": residuals},
+        f"effects of: {largest}": {largest: samples[largest]},
+        "other random effects, in units of their sd": others,
+    }
+
+
+def _draw_against_normal(axis: Axes, title: str, samples: dict[str, pd.Series]) -> None:
+    """Draw samples against the quantiles of a normal distribution, each with its line."""
+    from scipy.stats import probplot
+
+    for place, (name, values) in enumerate(samples.items()):
+        colour = COLOURS[place]
+        points, line = probplot(values.to_numpy(float))
+        quantiles, ordered = points
+        slope, intercept, _ = line
+        axis.plot(
+            quantiles,
+            ordered,
+            label=name,
+            color=colour,
+            marker=MARKERS[place],
+            linestyle="",
+            markersize=4,
+        )
+        axis.plot(
+            quantiles,
+            intercept + slope * quantiles,
+            color=colour,
+            linestyle=LINES[place],
+            marker="",
+            linewidth=1,
+        )
+    axis.set_title(title, size=10.5)
+    axis.set_xlabel("normal quantile", size=9.5)
+    if len(samples) > 1:
+        axis.legend(fontsize=8.5)
