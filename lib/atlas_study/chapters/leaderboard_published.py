@@ -8,8 +8,11 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from atlas_study.chapters.leaderboard import means_and_ranks
 from babelatlas.analysis import leaderboard, ranking
-from babelatlas.base import languages, published
+from babelatlas.analysis.real_models import DATASETS
+from babelatlas.base import languages, published, tables
+from babelatlas.report.formatting import intervals
 from babelatlas.stats import bootstrap, tests
 
 # Numbers of languages of the random subsets of `languages_needed`, and how many subsets.
@@ -153,5 +156,68 @@ def agreements(
         ignore_index=True,
     )
     table["p_alike"] = tests.holm(table["p_own"])
+    titles = {name: DATASETS[name] for name in ("xflickrco", "xm3600", "xtd")}
+    words = titles | {"number of ": ""}
+    table["comparison"] = table["row"].replace(words, regex=True)
     columns = {"tau": "value", "tau_low": "ci_low", "tau_high": "ci_high"}
     return table.rename(columns=columns)
+
+
+def with_expected(agreements: pd.DataFrame) -> pd.DataFrame:
+    """Return comparison, value, ci_low, ci_high and series: the taus observed, and
+    those to expect if measures rank the models alike.
+    """
+    columns = ["comparison", "series", "value", "ci_low", "ci_high"]
+    observed = agreements.assign(series="observed")
+    expected = agreements[agreements["own"].notna()]
+    expected = expected.assign(
+        series="expected if ranked alike",
+        value=expected["own"],
+        ci_low=np.nan,
+        ci_high=np.nan,
+    )
+    return pd.concat([observed, expected], ignore_index=True)[columns]
+
+
+def agreement_table(agreements: pd.DataFrame) -> pd.DataFrame:
+    """Return `agreements` as a table to read."""
+    to = " to " if agreements["ci_low"].min() < 0 else "–"
+    counts = agreements[["swapped", "pairs", "apart_swapped", "apart"]].astype(str)
+    both = counts["apart_swapped"] + " of " + counts["apart"]
+    return pd.DataFrame(
+        {
+            "comparison": agreements["comparison"],
+            "tau": intervals(agreements, ".2f", 1, to),
+            "expected": agreements["own"],
+            "p": agreements["p_alike"].map(tests.p_value),
+            "opposite pairs": counts["swapped"] + " of " + counts["pairs"],
+            "both significant": both.where(agreements["own"].notna(), "–"),
+        }
+    )
+
+
+def difference_table(different: pd.DataFrame) -> pd.DataFrame:
+    """Return `different` of `PublishedModels` as a table to read."""
+    of_pairs = " of " + different["pairs"].astype(str)
+    return pd.DataFrame(
+        {
+            "languages": different["group"].replace("all", "all languages"),
+            "n": different["n"],
+            "families": different["families"],
+            "pairs, by language": different["by_language"].astype(str) + of_pairs,
+            "pairs, by family": different["by_family"].astype(str) + of_pairs,
+            "models, by family": different["separate"].replace(1, 0),
+        }
+    )
+
+
+def scores(ranks: pd.DataFrame, agreements: pd.DataFrame) -> pd.DataFrame:
+    """Return ranks and taus in the columns of schema `scores`."""
+    rows = means_and_ranks(ranks)
+    rows["metric"] = rows["what"] + " accuracy@1"
+    rows["variant"] = "translated prompts"
+    taus = agreements.assign(model="", group="", variant=agreements["row"])
+    taus["metric"] = "Kendall's tau"
+    table = pd.concat([rows, taus], ignore_index=True)
+    table = table.assign(task="zeroshot", dataset="babel-imagenet", lang="")
+    return table[list(tables.SCORE)].astype({"n": int})
