@@ -21,6 +21,48 @@ TOWERS = {"yes": "multilingual text tower", "no": "English text tower"}
 COSTS = {"parameters (millions)": "parameters_m", "GFLOPs": "gflops"}
 
 
+class Leaderboards(NamedTuple):
+    """All boards, and tables to read about the models of the first one.
+
+    `ranked`: `rank_boards`; `main`: `compare_models` of the first board; `recommended`:
+    `recommendations`; `all_models`; `by_length`: `pairs_by_length`; `costs`:
+    `cost_points`; `further`: `best_of_boards`; `scores`: `board_scores`.
+    """
+
+    ranked: pd.DataFrame
+    main: "MainBoard"
+    recommended: pd.DataFrame
+    all_models: pd.DataFrame
+    by_length: pd.DataFrame
+    costs: pd.DataFrame
+    further: pd.DataFrame
+    scores: pd.DataFrame
+
+
+def compare(
+    names: Iterable[Board], own: str, shown: int, lengths: Sequence[int], **options
+) -> Leaderboards:
+    """Rank the models of each board, and compare those of the first in pairs.
+
+    `names` and `own`: as for `read_boards`; `shown`: how many models are the best;
+    `lengths`: numbers of best models for `pairs_by_length`; `options`: n_resamples,
+    seed.
+    """
+    boards = read_boards(names, own)
+    ranked = rank_boards(boards, **options)
+    main = compare_models(boards, ranked, shown, **options)
+    return Leaderboards(
+        ranked=ranked,
+        main=main,
+        recommended=recommendations(main.models),
+        all_models=all_models(main.models),
+        by_length=pairs_by_length(boards, main, lengths, options["seed"]),
+        costs=cost_points(main.models),
+        further=best_of_boards(boards, ranked, options["seed"]),
+        scores=board_scores(ranked),
+    )
+
+
 def read_boards(boards: Iterable[Board], own: str) -> dict[Board, pd.DataFrame]:
     """Return the scores of each board, as of `real_models.board`.
 

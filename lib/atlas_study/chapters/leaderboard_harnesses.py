@@ -29,6 +29,63 @@ SIGLIPS = "English SigLIPs"
 MULTILINGUAL = "multilingual models"
 
 
+class Harnesses(NamedTuple):
+    """The harnesses compared, and tables to read about them.
+
+    `recalls`: `same_recall`; `means`: `mean_differences`; `by_model`:
+    `differences_by_model`, and `model_table`; `shifts`: `caption_shifts`; `taus`:
+    `rank_agreement`, and `tau_texts`; `unknown`: `unknown_letters`; `metric_table`:
+    differences in other metrics; `equal`: `equal_checkpoints`; `protocols`: those of
+    the harnesses, and `sources` of these; `scores`.
+    """
+
+    recalls: pd.DataFrame
+    means: pd.DataFrame
+    by_model: pd.DataFrame
+    model_table: pd.DataFrame
+    shifts: "Shifts"
+    taus: pd.DataFrame
+    tau_texts: str
+    unknown: "UnknownLetters"
+    metric_table: pd.DataFrame
+    equal: pd.DataFrame
+    protocols: pd.DataFrame
+    sources: str
+    scores: pd.DataFrame
+
+
+def compare(
+    letters: Mapping[str, str], least_recall: float, n_draws: int, **options
+) -> Harnesses:
+    """Compare what harnesses report of the same models.
+
+    `letters` and `least_recall`: as for `unknown_letters`; `n_draws`: simulations of
+    sampling error; `options`: n_resamples, seed.
+    """
+    cases = shared_cases()
+    recalls = same_recall(cases)
+    by_model = differences_by_model(recalls, **options)
+    taus = rank_agreement(recalls, n_draws, **options)
+    unknown = unknown_letters(recalls, letters, least_recall, **options)
+    by_metric = differences_by_metric(cases, **options)
+    protocol_table, sources = protocols(by_metric["dataset"])
+    return Harnesses(
+        recalls=recalls,
+        means=mean_differences(recalls, **options),
+        by_model=by_model,
+        model_table=model_table(by_model),
+        shifts=caption_shifts(recalls, **options),
+        taus=taus,
+        tau_texts=tau_texts(taus),
+        unknown=unknown,
+        metric_table=metric_table(by_metric),
+        equal=equal_checkpoints(),
+        protocols=protocol_table,
+        sources=sources,
+        scores=scores(by_model, taus, unknown.correlations),
+    )
+
+
 def kinds() -> pd.Series:
     """Return the kind of each released model: English SigLIPs, other English models,
     multilingual models.

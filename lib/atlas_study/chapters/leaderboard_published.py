@@ -38,7 +38,44 @@ class PublishedModels(NamedTuple):
     shared: float
 
 
-def compare(scores: pd.DataFrame, **options) -> PublishedModels:
+class Comparison(NamedTuple):
+    """The published models compared, and tables to read about them.
+
+    `models`: `compare_models`; `differences`: `difference_table`; `needed`:
+    `languages_needed`; `agreements` of rankings, their `taus` with those expected, and
+    `agreement_table`; `scores`.
+    """
+
+    models: PublishedModels
+    differences: pd.DataFrame
+    needed: pd.DataFrame
+    agreements: pd.DataFrame
+    taus: pd.DataFrame
+    agreement_table: pd.DataFrame
+    scores: pd.DataFrame
+
+
+def compare(source: str, prompts: str, n_resamples: int, seed: int) -> Comparison:
+    """Compare the published models in pairs, and the rankings by other measures.
+
+    `source` and `prompts`: published results, as for `published.read`.
+    """
+    options = {"n_resamples": n_resamples, "seed": seed}
+    accuracy = published.by_language(source).query("lang != 'en'")
+    models = compare_models(accuracy, **options)
+    agreed = agreements(accuracy, source, prompts, **options)
+    return Comparison(
+        models=models,
+        differences=difference_table(models.different),
+        needed=languages_needed(accuracy, seed),
+        agreements=agreed,
+        taus=with_expected(agreed),
+        agreement_table=agreement_table(agreed),
+        scores=scores(models.ranks, agreed),
+    )
+
+
+def compare_models(scores: pd.DataFrame, **options) -> PublishedModels:
     """Compare published models in pairs, by language and by family.
 
     `scores`: `published.by_language` without English; `options`: n_resamples, seed.
