@@ -19,7 +19,7 @@ def models(rows):
     columns = ["model", "value", "parameters", "licence", "date", "above_guessing"]
     table = pd.DataFrame(rows, columns=columns)
     table["date"] = pd.to_datetime(table["date"])
-    return table.assign(title=table["model"].str.upper(), text="")
+    return table.assign(title=table["model"].str.upper(), text="", metric="recall@1")
 
 
 def test_a_model_is_recommended_once_with_all_that_it_is_best_for():
@@ -30,7 +30,7 @@ def test_a_model_is_recommended_once_with_all_that_it_is_best_for():
         ("heavier", 0.6, 850, "MIT", "2022-01-01", True),
         ("small", 0.5, 100, "MIT", None, True),
     ]
-    advice = leaderboard.recommendations(models(rows)).set_index("title")["use"]
+    advice = leaderboard.recommendations(models(rows)).set_index("model")["what for"]
     assert advice.to_dict() == {
         "LARGE": "best",
         "FREE": "newest (2024-05), best for commercial use, at most 800 million",
@@ -62,13 +62,11 @@ def test_a_shorter_list_has_fewer_pairs_and_the_last_one_all():
         columns=["model", "lang", "value"],
     )
     scores = scores.assign(n=100, directions=1)
-    main = leaderboard.MainBoard(
-        pd.DataFrame({"model": ["best", "middle", "worst"]}),
-        pd.DataFrame({"p": [0.01] * 3, "p_adjusted": [0.01, 0.02, 0.2]}),
-        2,
-        {},
-    )
-    table = leaderboard.pairs_by_length(scores, main, [2, 40], 0)
+    pairs = pd.DataFrame({"p": [0.01] * 3, "p_adjusted": [0.01, 0.02, 0.2]})
+    models = pd.DataFrame({"model": ["best", "middle", "worst"]})
+    empty = dict.fromkeys(leaderboard.MainBoard._fields)
+    main = leaderboard.MainBoard(**empty | {"models": models, "pairs": pairs})
+    table = leaderboard.pairs_by_length({BOARD: scores}, main, [2, 40], 0)
     assert table["pairs"].tolist() == [1, 3]
     assert table["differ significantly"].tolist() == [1, 2]
     assert table["share (%)"].iloc[1] == pytest.approx(200 / 3)
@@ -90,11 +88,27 @@ def test_a_front_has_the_models_that_no_smaller_one_beats():
         assert set(rows.loc[rows["number"] > 0, "name"]) == on_front
 
 
-def test_means_of_open_models_leave_out_image_to_text():
-    means = leaderboard.means_of_open_models({"C": [*BOARD[:3], [""]]})
-    model = means["model"].iloc[0]
+def test_benchmarks_side_by_side_leave_out_image_to_text():
+    table, n_languages = leaderboard.side_by_side({"C": [*BOARD[:3], [""]]}, 1)
     rows = released.read(harness=BOARD[0], dataset=BOARD[1], metric=BOARD[2])
     rows = released.one_run(rows).query("direction == 't2i'")
-    rows = rows[rows["model"] == model]
-    assert means["value"].iloc[0] == pytest.approx(rows["value"].mean())
-    assert means["languages"].iloc[0] == 36
+    rows = rows[rows["model"] == table.index[0]]
+    assert table["C"].to_list() == pytest.approx([100 * rows["value"].mean()])
+    assert n_languages.to_dict() == {"C": 36}
+
+
+def test_a_run_of_models_is_written_as_means_and_as_ranks():
+    ranked = pd.DataFrame(
+        {
+            "model": ["a"],
+            "value": [0.5],
+            "ci_low": [0.4],
+            "ci_high": [0.6],
+            "rank": [1],
+            "rank_low": [1],
+            "rank_high": [2],
+        }
+    )
+    rows = leaderboard.means_and_ranks(ranked).set_index("what")
+    assert rows.loc["mean", ["value", "ci_low", "ci_high"]].tolist() == [0.5, 0.4, 0.6]
+    assert rows.loc["rank", ["value", "ci_low", "ci_high"]].tolist() == [1, 1, 2]

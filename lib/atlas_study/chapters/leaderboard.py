@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from babelatlas.analysis import leaderboard as significance
 from babelatlas.analysis import ranking, real_models
 from babelatlas.base import languages, licences, released, tables
 from babelatlas.report.formatting import intervals
@@ -18,6 +19,48 @@ from babelatlas.stats import tests
 Board = tuple[str, str, str, str]  # harness, data set, metric, variant ("" for none)
 TOWERS = {"yes": "multilingual text tower", "no": "English text tower"}
 COSTS = {"parameters (millions)": "parameters_m", "GFLOPs": "gflops"}
+
+
+class Leaderboards(NamedTuple):
+    """All boards, and tables to read about the models of the first one.
+
+    `ranked`: `rank_boards`; `main`: `compare_models` of the first board; `recommended`:
+    `recommendations`; `all_models`; `by_length`: `pairs_by_length`; `costs`:
+    `cost_points`; `further`: `best_of_boards`; `scores`: `board_scores`.
+    """
+
+    ranked: pd.DataFrame
+    main: "MainBoard"
+    recommended: pd.DataFrame
+    all_models: pd.DataFrame
+    by_length: pd.DataFrame
+    costs: pd.DataFrame
+    further: pd.DataFrame
+    scores: pd.DataFrame
+
+
+def compare(
+    names: Iterable[Board], own: str, shown: int, lengths: Sequence[int], **options
+) -> Leaderboards:
+    """Rank the models of each board, and compare those of the first in pairs.
+
+    `names` and `own`: as for `read_boards`; `shown`: how many models are the best;
+    `lengths`: numbers of best models for `pairs_by_length`; `options`: n_resamples,
+    seed.
+    """
+    boards = read_boards(names, own)
+    ranked = rank_boards(boards, **options)
+    main = compare_models(boards, ranked, shown, **options)
+    return Leaderboards(
+        ranked=ranked,
+        main=main,
+        recommended=recommendations(main.models),
+        all_models=all_models(main.models),
+        by_length=pairs_by_length(boards, main, lengths, options["seed"]),
+        costs=cost_points(main.models),
+        further=best_of_boards(boards, ranked, options["seed"]),
+        scores=board_scores(ranked),
+    )
 
 
 def read_boards(boards: Iterable[Board], own: str) -> dict[Board, pd.DataFrame]:
@@ -67,44 +110,80 @@ def rank_boards(boards: Mapping[Board, pd.DataFrame], **options) -> pd.DataFrame
 class MainBoard(NamedTuple):
     """The models of the first board, and which of them differ.
 
-    `models`: rows of `rank_boards` (families), with text (mean and interval),
-    parameters (millions), licence, date, above_guessing (True where the model is above
-    guessing in each language). `pairs`: `ranking.comparisons` of all of them, by
-    family. `separate`: the most models that all differ from each other. `neighbours`:
-    how many models differ from the next one, by "families" and "languages", as text.
+    `title`: of the board, with directions. `models`: rows of `rank_boards` (families),
+    with text (mean and interval), parameters (millions), licence, date, above_guessing
+    (True where the model is above guessing in each language). `best`: the first of
+    these, with letters; `by_languages`: their ranks with languages resampled. `pairs`:
+    `ranking.comparisons` of all models, by family; `different` and `different_best`:
+    those that differ significantly, of all and of the best models. `undecided`: titles
+    of models that do not differ from the first. `separate`: the most models that all
+    differ from each other. `neighbours`: how many models differ from the next one, by
+    "families" and "languages", as text.
     """
 
+    title: str
     models: pd.DataFrame
+    best: pd.DataFrame
+    by_languages: pd.DataFrame
     pairs: pd.DataFrame
+    different: pd.DataFrame
+    different_best: pd.DataFrame
+    undecided: list[str]
     separate: int
     neighbours: dict[str, str]
 
 
 def compare_models(
-    boards: Mapping[Board, pd.DataFrame], ranked: pd.DataFrame, **options
+    boards: Mapping[Board, pd.DataFrame], ranked: pd.DataFrame, shown: int, **options
 ) -> MainBoard:
-    """Compare the models of the first board in pairs; `options`: n_resamples, seed."""
+    """Compare the models of the first board in pairs.
+
+    `shown`: how many are the best; `options`: n_resamples, seed.
+    """
     board, scores = next(iter(boards.items()))
     family = languages.families(scores["lang"].unique())
     pairs = ranking.comparisons(scores, cluster=family, **options)
-    separate = ranking.significantly_different(pairs)["separate"].iloc[0]
+    is_different = pairs["p_adjusted"] < 0.05
+    different = pairs[is_different]
 
-    is_first = ranked["board"] == ranked["board"].iloc[0]
-    models = ranked[is_first & (ranked["kind"] == "families")]
-    neighbours = {}
-    for kind, cluster in {"families": family, "languages": None}.items():
-        order = ranked.loc[is_first & (ranked["kind"] == kind), "model"]
-        neighbours[kind] = _neighbours(scores, order, cluster, options["seed"])
+    ranked = ranked[ranked["board"] == ranked["board"].iloc[0]].set_index("kind")
+    models = _with_facts(ranked.loc["families"].reset_index(drop=True), board)
+    best = models.head(shown).reset_index(drop=True)
+    different_best = different[different["second"].isin(best["model"])]
+    best["letters"] = significance.letters(best, different_best)
+    by_languages = ranked.loc["languages"].set_index("model")
 
+    is_first = pairs["first"] == models["model"].iloc[0]
+    undecided = pairs.loc[is_first & ~is_different, "second"]
+    neighbours = {
+        kind: _neighbours(scores, ranked.loc[kind, "model"], cluster, options["seed"])
+        for kind, cluster in {"families": family, "languages": None}.items()
+    }
+    directions = task(board, scores).replace("both", "mean of both")
+    return MainBoard(
+        title=f"{models['board'].iloc[0]}, {directions}",
+        models=models,
+        best=best,
+        by_languages=by_languages.loc[best["model"]],
+        pairs=pairs,
+        different=different,
+        different_best=different_best,
+        undecided=list(models.set_index("model").loc[undecided, "title"]),
+        separate=ranking.significantly_different(pairs)["separate"].iloc[0],
+        neighbours=neighbours,
+    )
+
+
+def _with_facts(models: pd.DataFrame, board: Board) -> pd.DataFrame:
+    """Return ranked models with text, parameters, licence, date and above_guessing."""
     facts = released.models().reindex(models["model"])
-    models = models.assign(
+    return models.assign(
         text=intervals(models),
         parameters=facts["parameters_m"].to_numpy(),
         licence=facts["licence"].to_numpy(),
         date=facts["released"].to_numpy(),
         above_guessing=models["model"].map(_above_guessing(board)).to_numpy(),
     )
-    return MainBoard(models, pairs, separate, neighbours)
 
 
 def _neighbours(
@@ -133,7 +212,7 @@ def _above_guessing(board: Board) -> pd.Series:
 
 
 def recommendations(models: pd.DataFrame) -> pd.DataFrame:
-    """Return which model to take for what: title, use, text, parameters, licence.
+    """Return which model to take for what, as a table to read.
 
     `models`: of `MainBoard`, the best first; only those above guessing count.
     """
@@ -153,15 +232,41 @@ def recommendations(models: pd.DataFrame) -> pd.DataFrame:
     uses = advice.groupby("model", sort=False)["use"].agg(", ".join)
     advice = advice.drop_duplicates("model")
     advice["use"] = advice["model"].map(uses)
-    return advice[["title", "use", "text", "parameters", "licence"]]
+    mean = f"mean {models['metric'].iloc[0]} (%)"
+    columns = {
+        "title": "model",
+        "use": "what for",
+        "text": mean,
+        "parameters": "millions",
+        "licence": "licence",
+    }
+    return advice[list(columns)].rename(columns=columns)
+
+
+def all_models(models: pd.DataFrame) -> pd.DataFrame:
+    """Return all models with mean, rank, size and licence, as a table to read."""
+    mean = f"mean {models['metric'].iloc[0]} (%)"
+    columns = {
+        "title": "model",
+        "text": mean,
+        "ranks": "rank (interval)",
+        "parameters": "millions",
+        "licence": "licence",
+    }
+    table = models[list(columns)].replace({"licence": {"": "not stated"}})
+    return table.rename(columns=columns)
 
 
 def pairs_by_length(
-    scores: pd.DataFrame, main: MainBoard, lengths: Sequence[int], seed: int
+    boards: Mapping[Board, pd.DataFrame],
+    main: MainBoard,
+    lengths: Sequence[int],
+    seed: int,
 ) -> pd.DataFrame:
-    """Return how many pairs differ when only the best models are compared, as a table
-    to read; the last row is all models.
+    """Return how many pairs differ when only the best models of the first board are
+    compared, as a table to read; the last row is all models.
     """
+    scores = next(iter(boards.values()))
     n_models = len(main.models)
     family = languages.families(scores["lang"].unique())
     rows = []
@@ -253,22 +358,54 @@ def task(board: Board, scores: pd.DataFrame) -> str:
     return "both directions" if scores["directions"].max() == 2 else "text to image"
 
 
-def means_of_open_models(
-    benchmarks: Mapping[str, tuple[str, str, str, Sequence[str]]],
-) -> pd.DataFrame:
-    """Return the mean of each open model over the languages of each benchmark.
+def side_by_side(
+    benchmarks: Mapping[str, tuple[str, str, str, Sequence[str]]], n_best: int
+) -> tuple[pd.DataFrame, pd.Series]:
+    """Return the best open models of several benchmarks, as a table to read, and the
+    number of languages of each benchmark.
 
     `benchmarks`: name -> harness, data set, metric, variants; of retrieval, text to
-    image. Columns: benchmark, model, value (fraction), languages (of the benchmark).
+    image. `n_best`: models of each. Means over languages, in percent.
     """
-    weights = released.models()["weights"]
-    parts = []
+    models = released.models()
+    means = {}
+    n_languages = {}
     for name, (harness, dataset, metric, variants) in benchmarks.items():
         rows = released.read(harness=harness, dataset=dataset, metric=metric)
         rows = released.one_run(rows)
         rows = rows[(rows["direction"] != "i2t") & rows["variant"].isin(variants)]
-        rows = rows[rows["model"].map(weights) == "open"]
-        means = rows.groupby("model")["value"].mean().reset_index()
-        n_languages = rows["lang"].nunique()
-        parts.append(means.assign(benchmark=name, languages=n_languages))
+        rows = rows[rows["model"].map(models["weights"]) == "open"]
+        means[name] = 100 * rows.groupby("model")["value"].mean()
+        n_languages[name] = rows["lang"].nunique()
+    means = pd.DataFrame(means)
+    is_best = (means.rank(ascending=False) <= n_best).any(axis=1)
+    means = means[is_best].sort_values(list(benchmarks), ascending=False)
+    facts = models.loc[means.index, ["title", "parameters_m"]]
+    facts.columns = ["model", "millions"]
+    return facts.join(means), pd.Series(n_languages)
+
+
+def means_and_ranks(ranked: pd.DataFrame) -> pd.DataFrame:
+    """Return ranked models as rows of scores, with `what`: "mean" or "rank"."""
+    columns = {
+        "mean": ["value", "ci_low", "ci_high"],
+        "rank": ["rank", "rank_low", "rank_high"],
+    }
+    parts = []
+    for what, names in columns.items():
+        rows = ranked.assign(what=what, lang="")
+        rows[columns["mean"]] = ranked[names].to_numpy(float)
+        parts.append(rows)
     return pd.concat(parts, ignore_index=True)
+
+
+def board_scores(ranked: pd.DataFrame) -> pd.DataFrame:
+    """Return the ranks of `rank_boards` in the columns of schema `scores`."""
+    rows = means_and_ranks(ranked)
+    is_classification = rows["dataset"].str.contains("imagenet")
+    rows = rows.assign(
+        task=is_classification.map({True: "zeroshot", False: "retrieval"}),
+        group="all",
+        variant=rows["harness"] + ", " + rows["what"] + ", resampled " + rows["kind"],
+    )
+    return rows[list(tables.SCORE)]

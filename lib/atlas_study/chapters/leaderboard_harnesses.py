@@ -14,6 +14,7 @@ import pandas as pd
 from scipy import stats as scipy_stats
 
 from babelatlas.analysis import ranking
+from babelatlas.analysis.real_models import DATASETS
 from babelatlas.base import languages, paths, released, tables
 from babelatlas.report.formatting import intervals
 from babelatlas.stats import bootstrap, correlation, regression, tests
@@ -26,6 +27,63 @@ PAIRS = {
 CASE = ["model", "dataset", "lang", "variant", "direction", "metric"]
 SIGLIPS = "English SigLIPs"
 MULTILINGUAL = "multilingual models"
+
+
+class Harnesses(NamedTuple):
+    """The harnesses compared, and tables to read about them.
+
+    `recalls`: `same_recall`; `means`: `mean_differences`; `by_model`:
+    `differences_by_model`, and `model_table`; `shifts`: `caption_shifts`; `taus`:
+    `rank_agreement`, and `tau_texts`; `unknown`: `unknown_letters`; `metric_table`:
+    differences in other metrics; `equal`: `equal_checkpoints`; `protocols`: those of
+    the harnesses, and `sources` of these; `scores`.
+    """
+
+    recalls: pd.DataFrame
+    means: pd.DataFrame
+    by_model: pd.DataFrame
+    model_table: pd.DataFrame
+    shifts: "Shifts"
+    taus: pd.DataFrame
+    tau_texts: str
+    unknown: "UnknownLetters"
+    metric_table: pd.DataFrame
+    equal: pd.DataFrame
+    protocols: pd.DataFrame
+    sources: str
+    scores: pd.DataFrame
+
+
+def compare(
+    letters: Mapping[str, str], least_recall: float, n_draws: int, **options
+) -> Harnesses:
+    """Compare what harnesses report of the same models.
+
+    `letters` and `least_recall`: as for `unknown_letters`; `n_draws`: simulations of
+    sampling error; `options`: n_resamples, seed.
+    """
+    cases = shared_cases()
+    recalls = same_recall(cases)
+    by_model = differences_by_model(recalls, **options)
+    taus = rank_agreement(recalls, n_draws, **options)
+    unknown = unknown_letters(recalls, letters, least_recall, **options)
+    by_metric = differences_by_metric(cases, **options)
+    protocol_table, sources = protocols(by_metric["dataset"])
+    return Harnesses(
+        recalls=recalls,
+        means=mean_differences(recalls, **options),
+        by_model=by_model,
+        model_table=model_table(by_model),
+        shifts=caption_shifts(recalls, **options),
+        taus=taus,
+        tau_texts=tau_texts(taus),
+        unknown=unknown,
+        metric_table=metric_table(by_metric),
+        equal=equal_checkpoints(),
+        protocols=protocol_table,
+        sources=sources,
+        scores=scores(by_model, taus, unknown.correlations),
+    )
 
 
 def kinds() -> pd.Series:
@@ -122,6 +180,38 @@ def differences_by_model(recalls: pd.DataFrame, **options) -> pd.DataFrame:
     )
 
 
+def mean_differences(recalls: pd.DataFrame, **options) -> pd.DataFrame:
+    """Return how much mteb reports less or more than CLIP_benchmark: text (points) and
+    beyond (cases beyond sampling error), for the English SigLIPs and the others.
+    """
+    of_mteb = recalls[recalls["harness"] == "mteb"]
+    is_siglip = of_mteb["kind"] == SIGLIPS
+    rows = {}
+    for name, part in {
+        "SigLIPs": of_mteb[is_siglip],
+        "others": of_mteb[~is_siglip],
+    }.items():
+        mean = bootstrap.mean_interval(part["value"], part["family"], **options)
+        text = intervals(mean, "+.1f", to=" to ").iloc[0].replace(" (", " points (")
+        beyond = f"{(part['p_holm'] < 0.05).sum()} of {len(part)}"
+        rows[name] = {"text": text, "beyond": beyond}
+    return pd.DataFrame(rows).T
+
+
+def model_table(by_model: pd.DataFrame) -> pd.DataFrame:
+    """Return `differences_by_model` of mteb as a table to read."""
+    of_mteb = by_model[by_model["pair"] == PAIRS["mteb"]]
+    return pd.DataFrame(
+        {
+            "model": of_mteb["model"].map(released.models()["title"]),
+            "CLIP_benchmark (%)": 100 * of_mteb["second"],
+            "mteb (%)": 100 * of_mteb["first"],
+            "difference (points)": intervals(of_mteb, "+.1f", to=" to "),
+            "p": of_mteb["p_family"].map(tests.p_value),
+        }
+    )
+
+
 class Shifts(NamedTuple):
     """How far every caption instead of the first one shifts the recall of each
     language.
@@ -129,15 +219,17 @@ class Shifts(NamedTuple):
     `languages`: lang, family, x (mean shift of other multilingual models under
     Babel-ImageNet's code), y (multilingual models under mteb). `correlation`: Pearson's,
     over families. `between_languages`, `between_models`: share of the variance of the
-    differences, percent. `under_mteb`: the models of y; `n_others`: models of x.
+    differences, percent. `under_mteb`: titles of the models of y; `n_others`: models of
+    x. `ends`: the languages with the lowest and the highest x, as text.
     """
 
     languages: pd.DataFrame
     correlation: pd.DataFrame
     between_languages: float
     between_models: float
-    under_mteb: list[str]
+    under_mteb: str
     n_others: int
+    ends: str
 
 
 def caption_shifts(recalls: pd.DataFrame, **options) -> Shifts:
@@ -158,6 +250,11 @@ def caption_shifts(recalls: pd.DataFrame, **options) -> Shifts:
     shift["family"] = shift["lang"].map(languages.families(shift["lang"]))
     pearson = correlation.correlate(shift, "x", "y", "family", ["pearson"], **options)
 
+    titles = released.models()["title"]
+    ends = [
+        f"{languages.name(row.lang)} ({100 * row.x:+.1f} points)"
+        for row in shift.sort_values("x").iloc[[0, -1]].itertuples()
+    ]
     deviation = ranking.by_language(by_paper)
     deviation = (deviation - deviation.to_numpy().mean()).to_numpy()
     variance = (deviation**2).mean()
@@ -166,8 +263,9 @@ def caption_shifts(recalls: pd.DataFrame, **options) -> Shifts:
         correlation=pearson,
         between_languages=100 * (deviation.mean(axis=1) ** 2).mean() / variance,
         between_models=100 * (deviation.mean(axis=0) ** 2).mean() / variance,
-        under_mteb=list(under_mteb["model"].unique()),
+        under_mteb=", ".join(titles[under_mteb["model"].unique()]),
         n_others=others["model"].nunique(),
+        ends=" to ".join(ends).replace("-", "−"),
     )
 
 
@@ -205,6 +303,19 @@ def rank_agreement(recalls: pd.DataFrame, n_draws: int, **options) -> pd.DataFra
     p_of_set = table.drop_duplicates("row").set_index("row")["p"]
     adjusted = pd.Series(tests.holm(p_of_set), index=p_of_set.index)
     return table.assign(p_holm=table["row"].map(adjusted))
+
+
+def tau_texts(taus: pd.DataFrame) -> str:
+    """Return `rank_agreement` in words: tau, expected tau and p of each set of models."""
+    observed = taus[taus["series"] == "the two harnesses"]
+    expected = taus[taus["series"] == "sampling error alone"]
+    p = observed["p_holm"].map(tests.p_value)
+    p = p.where(p.str.startswith("<"), "= " + p)
+    rows = zip(observed["row"], observed["value"], expected["value"], p, strict=True)
+    return "; ".join(
+        f"{row} {tau:.2f}, expected {expected_tau:.2f}, p {p_text}"
+        for row, tau, expected_tau, p_text in rows
+    )
 
 
 def _taus(rows: pd.DataFrame, n_draws: int, seed: int) -> pd.DataFrame:
@@ -327,6 +438,66 @@ def differences_by_metric(cases: pd.DataFrame, **options) -> pd.DataFrame:
         rows.append([*key, n_models, part["lang"].nunique(), value, low, high])
     columns = [*by, "models", "languages", "value", "ci_low", "ci_high"]
     return pd.DataFrame(rows, columns=columns)
+
+
+TITLES = DATASETS | {"flickr30k": "Flickr30k", "mscoco": "MS-COCO"}
+TASKS = {"t2i": "text to image", "i2t": "image to text", "": "classification"}
+
+
+def metric_table(by_metric: pd.DataFrame) -> pd.DataFrame:
+    """Return `differences_by_metric` as a table to read."""
+    tasks = by_metric["direction"].map(TASKS)
+    return pd.DataFrame(
+        {
+            "data set": by_metric["dataset"].map(TITLES),
+            "harnesses": by_metric["pair"],
+            "metric": by_metric["metric"] + ", " + tasks,
+            "models": by_metric["models"].astype(str) + " " + by_metric["group"],
+            "languages": by_metric["languages"],
+            "difference (points)": intervals(by_metric, "+.1f", to=" to "),
+        }
+    )
+
+
+def protocols(datasets: pd.Series) -> tuple[pd.DataFrame, str]:
+    """Return the protocols of the harnesses for some data sets, as a table to read, and
+    where they were read.
+    """
+    rows = released.harnesses()
+    rows = rows[rows["harness"].isin([FIRST, *PAIRS])]
+    rows = rows[rows["dataset"].isin(datasets)]
+    table = pd.DataFrame(
+        {
+            "harness": rows["title"],
+            "data set": rows["dataset"].map(TITLES),
+            "captions or prompts": rows["captions"].mask(
+                rows["captions"] == "", rows["prompts"]
+            ),
+        }
+    )
+    table = table.join(rows[["queries", "tokenisation", "precision"]])
+    sources = rows.drop_duplicates("harness")
+    sources = "; ".join(sources["title"] + ": " + sources["where"])
+    return table.replace("", "not stated"), sources
+
+
+def scores(
+    by_model: pd.DataFrame, taus: pd.DataFrame, fits: pd.DataFrame
+) -> pd.DataFrame:
+    """Return differences, taus and correlations with unknown letters in the columns of
+    schema `scores`.
+    """
+    metric = "Spearman's correlation of words with an unknown letter and lost recall@1"
+    variant = fits["kind"] + ", " + fits["known"] + ", " + fits["which"]
+    taus = taus[taus["series"] == "the two harnesses"]
+    parts = [
+        by_model.assign(variant=by_model["pair"], metric="difference in recall@1"),
+        taus.assign(model="", variant=taus["row"], metric="mean Kendall's tau"),
+        fits.assign(model="", variant=variant, metric=metric),
+    ]
+    table = pd.concat(parts, ignore_index=True)
+    table = table.assign(task="retrieval", dataset="xm3600", lang="", group="")
+    return table[list(tables.SCORE)].astype({"n": int})
 
 
 def equal_checkpoints() -> pd.DataFrame:

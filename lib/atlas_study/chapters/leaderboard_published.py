@@ -8,8 +8,11 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from atlas_study.chapters.leaderboard import means_and_ranks
 from babelatlas.analysis import leaderboard, ranking
-from babelatlas.base import languages, published
+from babelatlas.analysis.real_models import DATASETS
+from babelatlas.base import languages, published, tables
+from babelatlas.report.formatting import intervals
 from babelatlas.stats import bootstrap, tests
 
 # Numbers of languages of the random subsets of `languages_needed`, and how many subsets.
@@ -35,7 +38,44 @@ class PublishedModels(NamedTuple):
     shared: float
 
 
-def compare(scores: pd.DataFrame, **options) -> PublishedModels:
+class Comparison(NamedTuple):
+    """The published models compared, and tables to read about them.
+
+    `models`: `compare_models`; `differences`: `difference_table`; `needed`:
+    `languages_needed`; `agreements` of rankings, their `taus` with those expected, and
+    `agreement_table`; `scores`.
+    """
+
+    models: PublishedModels
+    differences: pd.DataFrame
+    needed: pd.DataFrame
+    agreements: pd.DataFrame
+    taus: pd.DataFrame
+    agreement_table: pd.DataFrame
+    scores: pd.DataFrame
+
+
+def compare(source: str, prompts: str, n_resamples: int, seed: int) -> Comparison:
+    """Compare the published models in pairs, and the rankings by other measures.
+
+    `source` and `prompts`: published results, as for `published.read`.
+    """
+    options = {"n_resamples": n_resamples, "seed": seed}
+    accuracy = published.by_language(source).query("lang != 'en'")
+    models = compare_models(accuracy, **options)
+    agreed = agreements(accuracy, source, prompts, **options)
+    return Comparison(
+        models=models,
+        differences=difference_table(models.different),
+        needed=languages_needed(accuracy, seed),
+        agreements=agreed,
+        taus=with_expected(agreed),
+        agreement_table=agreement_table(agreed),
+        scores=scores(models.ranks, agreed),
+    )
+
+
+def compare_models(scores: pd.DataFrame, **options) -> PublishedModels:
     """Compare published models in pairs, by language and by family.
 
     `scores`: `published.by_language` without English; `options`: n_resamples, seed.
@@ -153,5 +193,68 @@ def agreements(
         ignore_index=True,
     )
     table["p_alike"] = tests.holm(table["p_own"])
+    titles = {name: DATASETS[name] for name in ("xflickrco", "xm3600", "xtd")}
+    words = titles | {"number of ": ""}
+    table["comparison"] = table["row"].replace(words, regex=True)
     columns = {"tau": "value", "tau_low": "ci_low", "tau_high": "ci_high"}
     return table.rename(columns=columns)
+
+
+def with_expected(agreements: pd.DataFrame) -> pd.DataFrame:
+    """Return comparison, value, ci_low, ci_high and series: the taus observed, and
+    those to expect if measures rank the models alike.
+    """
+    columns = ["comparison", "series", "value", "ci_low", "ci_high"]
+    observed = agreements.assign(series="observed")
+    expected = agreements[agreements["own"].notna()]
+    expected = expected.assign(
+        series="expected if ranked alike",
+        value=expected["own"],
+        ci_low=np.nan,
+        ci_high=np.nan,
+    )
+    return pd.concat([observed, expected], ignore_index=True)[columns]
+
+
+def agreement_table(agreements: pd.DataFrame) -> pd.DataFrame:
+    """Return `agreements` as a table to read."""
+    to = " to " if agreements["ci_low"].min() < 0 else "–"
+    counts = agreements[["swapped", "pairs", "apart_swapped", "apart"]].astype(str)
+    both = counts["apart_swapped"] + " of " + counts["apart"]
+    return pd.DataFrame(
+        {
+            "comparison": agreements["comparison"],
+            "tau": intervals(agreements, ".2f", 1, to),
+            "expected": agreements["own"],
+            "p": agreements["p_alike"].map(tests.p_value),
+            "opposite pairs": counts["swapped"] + " of " + counts["pairs"],
+            "both significant": both.where(agreements["own"].notna(), "–"),
+        }
+    )
+
+
+def difference_table(different: pd.DataFrame) -> pd.DataFrame:
+    """Return `different` of `PublishedModels` as a table to read."""
+    of_pairs = " of " + different["pairs"].astype(str)
+    return pd.DataFrame(
+        {
+            "languages": different["group"].replace("all", "all languages"),
+            "n": different["n"],
+            "families": different["families"],
+            "pairs, by language": different["by_language"].astype(str) + of_pairs,
+            "pairs, by family": different["by_family"].astype(str) + of_pairs,
+            "models, by family": different["separate"].replace(1, 0),
+        }
+    )
+
+
+def scores(ranks: pd.DataFrame, agreements: pd.DataFrame) -> pd.DataFrame:
+    """Return ranks and taus in the columns of schema `scores`."""
+    rows = means_and_ranks(ranks)
+    rows["metric"] = rows["what"] + " accuracy@1"
+    rows["variant"] = "translated prompts"
+    taus = agreements.assign(model="", group="", variant=agreements["row"])
+    taus["metric"] = "Kendall's tau"
+    table = pd.concat([rows, taus], ignore_index=True)
+    table = table.assign(task="zeroshot", dataset="babel-imagenet", lang="")
+    return table[list(tables.SCORE)].astype({"n": int})

@@ -13,7 +13,7 @@ import pandas as pd
 from scipy import stats as scipy_stats
 
 from atlas_study.chapters import predictors
-from babelatlas.base import languages, published
+from babelatlas.base import languages, published, tables
 from babelatlas.report.formatting import intervals
 from babelatlas.stats import mixed_model, tests
 
@@ -30,6 +30,22 @@ LABELS = {
     "log_classes": "twice the classes",
     "listed: listed": "being a training language",
     "listed: no list published": "no list published",
+}
+# What the file of scores calls effects and intervals.
+WRITTEN = {
+    "log_tokens": "ten times the tokens",
+    "listed: listed": "listed by the authors",
+}
+INTERVALS = {
+    "bootstrap over lang": "bootstrap over languages",
+    "bootstrap over model": "bootstrap over recipes",
+}
+# What the page calls the sources of variance.
+SOURCES = {
+    "model": "training recipe",
+    "not in Latin script": "other script, by recipe",
+    "slope of tokens": "slope of tokens, by recipe",
+    "training language": "effect of the list, by recipe",
 }
 MAIN_EFFECTS = ["log_tokens", "log_classes", "listed: listed"]
 
@@ -52,6 +68,93 @@ class AccuracyModel(NamedTuple):
     main: mixed_model.Fit
     effects: pd.DataFrame
     tested: pd.DataFrame
+
+
+class Accuracy(NamedTuple):
+    """The mixed model of published accuracy, and what the page shows of it.
+
+    `model`: `fit_accuracy`; `effect_table`: its effects, to read; `text_slopes`: the
+    slope of tokens of each recipe; `list_slopes`, and `list_table` to read;
+    `differences`; `left_out`; `variance`: the share of each source (fractions) with
+    marginal and conditional R²; `residuals`: `check_residuals`; `choices`:
+    `other_choices`; `without_one`; `scores`.
+    """
+
+    model: AccuracyModel
+    effect_table: pd.DataFrame
+    text_slopes: pd.DataFrame
+    list_slopes: pd.DataFrame
+    list_table: pd.DataFrame
+    differences: pd.DataFrame
+    left_out: "LeftOut"
+    variance: pd.Series
+    residuals: "Residuals"
+    choices: pd.DataFrame
+    without_one: pd.DataFrame
+    scores: pd.DataFrame
+
+
+def compare(
+    source: str, tokens: str, minimum: int, n_resamples: int, seed: int
+) -> Accuracy:
+    """Fit published accuracies and compare the fit with other choices; arguments as for
+    `fit_accuracy`.
+    """
+    model = fit_accuracy(source, tokens, minimum, n_resamples, seed)
+    text_slopes = mixed_model.slopes(
+        model.main, "slope of tokens", model.scale, "lang", n_resamples, seed=seed
+    )
+    of_lists = list_slopes(model, n_resamples, seed)
+    list_table = pd.DataFrame(
+        {
+            "training recipe": of_lists["level"],
+            "languages listed": of_lists["languages"],
+            "points of accuracy": intervals(of_lists, "+.1f", 1, " to "),
+        }
+    )
+    explained = mixed_model.explained(model.main).set_index("part")["share"]
+    return Accuracy(
+        model=model,
+        effect_table=effect_table(model.tested),
+        text_slopes=text_slopes,
+        list_slopes=of_lists,
+        list_table=list_table,
+        differences=differences(model),
+        left_out=left_out(model, source),
+        variance=explained.rename(index=SOURCES),
+        residuals=check_residuals(model),
+        choices=other_choices(model, source, tokens, minimum),
+        without_one=without_one(model),
+        scores=scores(model.effects, text_slopes),
+    )
+
+
+def effect_table(tested: pd.DataFrame) -> pd.DataFrame:
+    """Return `tested` of `AccuracyModel` as a table to read."""
+    table = tested[["label", "text", "languages", "df"]]
+    table.columns = ["effect", "points of accuracy", "languages", "degrees of freedom"]
+    return table.assign(p=tested["p"].map(tests.p_value))
+
+
+def scores(effects: pd.DataFrame, text_slopes: pd.DataFrame) -> pd.DataFrame:
+    """Return effects and slopes in the columns of schema `scores`, as fractions."""
+    names = effects["name"].replace(LABELS | WRITTEN)
+    kinds = effects["interval"].replace(INTERVALS)
+    of_effects = effects.assign(model="", variant=kinds + ", " + names)
+    slopes = text_slopes.assign(
+        model=text_slopes["level"],
+        variant="bootstrap over languages, ten times the tokens",
+    )
+    rows = pd.concat([of_effects, slopes], ignore_index=True)
+    rows[["value", "ci_low", "ci_high"]] /= 100
+    rows = rows.assign(
+        task="zeroshot",
+        dataset="babel-imagenet",
+        lang="",
+        group="",
+        metric="effect on accuracy@1",
+    )
+    return rows[list(tables.SCORE)]
 
 
 def fit_accuracy(

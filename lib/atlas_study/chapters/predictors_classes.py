@@ -6,11 +6,14 @@ the same number of points in each group of languages; for a power law the same s
 the accuracy; for a logistic curve the same log odds.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 import pandas as pd
 from scipy import special
 
-from babelatlas.base import languages, published
+from atlas_study.chapters import predictors
+from babelatlas.base import languages, published, tables
 from babelatlas.report.formatting import intervals
 from babelatlas.stats import bootstrap, tests
 
@@ -22,6 +25,45 @@ FORMS = {
 }
 # The tables report percent with two decimals.
 HALF_A_DIGIT = 0.5 * 10.0**-4
+
+
+class Costs(NamedTuple):
+    """What a doubling costs: `reported` (`reported_means`), `relative`
+    (`relative_costs`), the `error_table` of `mean_errors` over `n_recipes`, `scores`.
+    """
+
+    reported: pd.DataFrame
+    relative: pd.DataFrame
+    error_table: pd.DataFrame
+    n_recipes: int
+    scores: pd.DataFrame
+
+
+def compare(source: str, **options) -> Costs:
+    """Return what a doubling of the classes costs in each group of languages.
+
+    `source`: published results; `options`: n_resamples, seed.
+    """
+    reported = reported_means(source)
+    errors = prediction_errors(reported)
+    error_table, n_recipes = mean_errors(errors, predictors.recipes(), **options)
+    relative = relative_costs(reported)
+    return Costs(reported, relative, error_table, n_recipes, scores(errors))
+
+
+def scores(errors: pd.DataFrame) -> pd.DataFrame:
+    """Return `prediction_errors` in the columns of schema `scores`."""
+    rows = errors.assign(
+        task="zeroshot",
+        dataset="babel-imagenet",
+        lang="",
+        group="",
+        metric="error of the carried-over cost of a doubling",
+        variant="published, " + errors["groups"] + ", " + errors["scale"],
+        ci_low=np.nan,
+        ci_high=np.nan,
+    )
+    return rows[list(tables.SCORE)]
 
 
 def reported_means(source: str) -> pd.DataFrame:

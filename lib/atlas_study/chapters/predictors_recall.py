@@ -14,7 +14,10 @@ import pandas as pd
 import statsmodels.api as sm
 from scipy import special
 
-from babelatlas.base import languages, released
+from atlas_study.chapters import predictors
+from babelatlas.analysis import real_models
+from babelatlas.base import languages, released, tables
+from babelatlas.report.formatting import intervals
 from babelatlas.stats import bootstrap, correlation, mixed_model, tests
 
 OF_MODELS = ["log_gflops", "captions", "samples"]
@@ -26,6 +29,125 @@ OF_LANGUAGES = {
     "not_latin_multi": "not in Latin script: multilingual text tower",
 }
 LABELS = {"log_gflops": "ten times the FLOPs", **OF_LANGUAGES}
+
+
+class Recall(NamedTuple):
+    """The mixed models of released recall, and what the page shows of them.
+
+    `title`: of the leaderboard; `real`: `predictors.released_drivers`; `models`:
+    `fit_recall`; `ratios`: its odds ratios; `forest`: these as decimal logarithms with
+    their three intervals; `sure`: those of `away_from_one`; `ratio_table`: to read;
+    `shares`: `explained_shares`, and `share_table` to read; `of_models` and
+    `of_languages`: the share of each source of variance, percent; `deviations`;
+    `by_captions`: number of models by how captions were chosen; `scores`.
+    """
+
+    title: str
+    real: pd.DataFrame
+    models: "RecallModels"
+    ratios: pd.DataFrame
+    forest: pd.DataFrame
+    sure: pd.DataFrame
+    ratio_table: pd.DataFrame
+    shares: pd.DataFrame
+    share_table: pd.DataFrame
+    of_models: pd.Series
+    of_languages: pd.Series
+    deviations: pd.DataFrame
+    by_captions: pd.Series
+    scores: pd.DataFrame
+
+
+def compare(
+    board: tuple[str, str, str], tokens: str, n_resamples: int, seed: int
+) -> Recall:
+    """Fit released recall, models and languages separately, and compare what they
+    explain.
+
+    `board`: harness, data set and metric; `tokens`: as for
+    `predictors.released_drivers`.
+    """
+    real = predictors.released_drivers(*board, tokens)
+    models = fit_recall(real, n_resamples, seed)
+    shares = explained_shares(real, n_resamples, seed)
+    by_captions = models.of_models.table["captions"].value_counts()
+    explained = [
+        100 * mixed_model.explained(fit).set_index("part")["share"]
+        for fit in (models.of_models, models.of_languages)
+    ]
+    return Recall(
+        title=real_models.title(*board),
+        real=real,
+        models=models,
+        ratios=models.ratios,
+        forest=ratio_forest(models.ratios),
+        sure=models.ratios[away_from_one(models.ratios)],
+        ratio_table=ratio_table(models.ratios),
+        shares=shares,
+        share_table=share_table(shares),
+        of_models=explained[0],
+        of_languages=explained[1],
+        deviations=deviations(models),
+        by_captions=by_captions[by_captions > 0],
+        scores=scores(models.ratios, *board[1:]),
+    )
+
+
+def ratio_forest(ratios: pd.DataFrame) -> pd.DataFrame:
+    """Return the decimal logarithms of odds ratios with three intervals: effect,
+    series, value, ci_low, ci_high.
+    """
+    columns = {
+        "bootstrap over training data or families": ["value", "ci_low", "ci_high"],
+        "Wald": ["value", "wald_low", "wald_high"],
+        "counts": ["counted", "low", "high"],
+    }
+    parts = []
+    for series, names in columns.items():
+        rows = np.log10(ratios[names])
+        rows.columns = ["value", "ci_low", "ci_high"]
+        parts.append(rows.assign(effect=ratios["effect"], series=series))
+    return pd.concat(parts, ignore_index=True)
+
+
+def ratio_table(ratios: pd.DataFrame) -> pd.DataFrame:
+    """Return odds ratios as a table to read."""
+    by_counts = ratios[["counted", "low", "high"]]
+    by_counts.columns = ["value", "ci_low", "ci_high"]
+    return pd.DataFrame(
+        {
+            "property": ratios["effect"],
+            "odds ratio": intervals(ratios, ".3g", 1),
+            "odds ratio from counts": intervals(by_counts, ".3g", 1),
+            "p": ratios["p_holm"].map(tests.p_value),
+        }
+    )
+
+
+def share_table(shares: pd.DataFrame) -> pd.DataFrame:
+    """Return `explained_shares` as a table to read."""
+    table = shares[["models and languages", "scale"]].copy()
+    for side in ("languages", "models"):
+        rows = shares[[side, f"{side}_low", f"{side}_high"]].clip(lower=0)
+        rows.columns = ["value", "ci_low", "ci_high"]
+        table[f"{side} (%)"] = intervals(rows)
+    table["larger"] = shares["larger"]
+    return table
+
+
+def scores(ratios: pd.DataFrame, dataset: str, metric: str) -> pd.DataFrame:
+    """Return odds ratios in the columns of schema `scores`."""
+    rows = ratios.assign(
+        task="retrieval",
+        dataset=dataset,
+        lang="",
+        group="",
+        model="",
+        metric=f"odds ratio of {metric}",
+        variant=ratios["effect"] + ", bootstrap over " + ratios["over"],
+        n=ratios["n_clusters"],
+    )
+    return rows[list(tables.SCORE)]
 
 
 class RecallModels(NamedTuple):

@@ -12,11 +12,19 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from babelatlas.analysis import coverage
-from babelatlas.base import languages, published
+from babelatlas.base import languages, published, tables
 from babelatlas.report.figures import look
+from babelatlas.report.formatting import intervals
 from babelatlas.stats import correlation, regression, tests
 
 METHODS = ["spearman"]
+# What the pages call the correlations that they show of all models.
+SHOWN = {
+    "tokens": "text",
+    "tokens, given classes": "text, given classes",
+    "classes": "number of classes",
+}
+X, Y = "tokens of text (millions)", "top-1 accuracy"
 
 
 class Resources(NamedTuple):
@@ -73,6 +81,106 @@ def correlate_resources(source: str, tokens: str, **options) -> Resources:
             row["family_high"] = by_family["ci_high"]
             parts.append(row.assign(model=model, kind=kind))
     return Resources(text, images, pd.concat(parts, ignore_index=True))
+
+
+def shown_correlations(correlations: pd.DataFrame) -> pd.DataFrame:
+    """Return the correlations of `SHOWN`, with series (what the pages call them)."""
+    rows = correlations[correlations["kind"].isin(SHOWN)]
+    return rows.assign(series=rows["kind"].map(SHOWN))
+
+
+def correlation_table(shown: pd.DataFrame) -> pd.DataFrame:
+    """Return `shown_correlations` as a table to read, one row for each model."""
+    cells = shown.assign(cell=intervals(shown, ".2f", 1, " to "))
+    table = cells.pivot(index="model", columns="series", values="cell")
+    models = shown["model"].unique()
+    table = table.loc[models, list(SHOWN.values())].rename_axis(columns=None)
+    return table.reset_index()
+
+
+def text_panels(
+    text: pd.DataFrame, models: list[str], **options
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the accuracy of some models over text, in the columns `X` and `Y`, and the
+    bands of their lines.
+    """
+    points = pd.concat([text[text["model"] == name] for name in models])
+    points = points.rename(columns={"log_tokens": X, "accuracy": Y})
+    script = languages.table().set_index("code")["script"]
+    is_latin = points["lang"].map(script) == "Latn"
+    points["script"] = is_latin.map({True: "Latin script", False: "other scripts"})
+    bands = [
+        regression.regression_band(rows, X, Y, **options).assign(model=name)
+        for name, rows in points.groupby("model")
+    ]
+    return points, pd.concat(bands)
+
+
+def scores(correlations: pd.DataFrame) -> pd.DataFrame:
+    """Return correlations in the columns of schema `scores`, those with examples last."""
+    rows = correlations.assign(
+        task="zeroshot",
+        dataset="babel-imagenet",
+        lang="",
+        group="",
+        metric="spearman correlation with accuracy@1",
+        variant=correlations["kind"],
+    )
+    rows = rows.sort_values(
+        "kind", key=lambda kinds: kinds.str.contains("examples"), kind="stable"
+    )
+    return rows[list(tables.SCORE)]
+
+
+class Comparison(NamedTuple):
+    """How accuracy correlates with resources, and what the page shows of it.
+
+    `text`, `images` and `correlations`: of `Resources`; `shown`: `shown_correlations`,
+    and their `table`; `given_classes`: correlations with text given the number of
+    classes, by model; `extreme_texts`: the highest and the lowest correlation with
+    text, in words; `panels` and `bands`: `text_panels` of these models; `examples`:
+    `compare_examples`; `scores`.
+    """
+
+    text: pd.DataFrame
+    images: pd.DataFrame
+    correlations: pd.DataFrame
+    shown: pd.DataFrame
+    table: pd.DataFrame
+    given_classes: pd.DataFrame
+    extreme_texts: str
+    panels: pd.DataFrame
+    bands: pd.DataFrame
+    examples: "Examples"
+    scores: pd.DataFrame
+
+
+def compare(source: str, tokens: str, towers: list[str], **options) -> Comparison:
+    """Return the correlations of accuracy with text, classes and examples.
+
+    `towers`: the models whose accuracy is compared over examples; the others as for
+    `correlate_resources`.
+    """
+    text, images, correlations = correlate_resources(source, tokens, **options)
+    shown = shown_correlations(correlations)
+    by_kind = correlations.set_index("kind")
+    by_text = by_kind.loc["tokens"].set_index("model")
+    extremes = [by_text["value"].idxmax(), by_text["value"].idxmin()]
+    words = intervals(by_text.loc[extremes], ".2f", 1, " to ") + " for "
+    panels, bands = text_panels(text, extremes, **options)
+    return Comparison(
+        text=text,
+        images=images,
+        correlations=correlations,
+        shown=shown,
+        table=correlation_table(shown),
+        given_classes=by_kind.loc["tokens, given classes"].set_index("model"),
+        extreme_texts=" and ".join(words + extremes),
+        panels=panels,
+        bands=bands,
+        examples=compare_examples(images, towers, **options),
+        scores=scores(correlations),
+    )
 
 
 class Examples(NamedTuple):
