@@ -18,16 +18,8 @@ OURS = "as in this book"
 PLAIN = "plain percentiles"
 CASE = ["statistic", "world", "method", "n"]
 # What readers download next to a figure.
-COLUMNS = [
-    "statistic",
-    "world",
-    "n",
-    "method",
-    "interval",
-    "value",
-    "ci_low",
-    "ci_high",
-]
+COLUMNS = ["statistic", "world", "n", "method", "interval"]
+COLUMNS += ["value", "ci_low", "ci_high"]
 CLUSTERS = {
     "these models": "these models",
     "models of the kind": "models in general",

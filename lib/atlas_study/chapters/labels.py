@@ -488,14 +488,8 @@ def draw_tokens(tokens: Tokens) -> Figure:
     bands = tokens.bands.set_index(["series", "tokens"])
     for (series, variant), axis in grid.axes_dict.items():
         band = bands.loc[(series, variant)]
-        axis.fill_between(
-            band["x"],
-            band["ci_low"],
-            band["ci_high"],
-            color="0.4",
-            alpha=0.25,
-            linewidth=0,
-        )
+        area = {"color": "0.4", "alpha": 0.25, "linewidth": 0}
+        axis.fill_between("x", "ci_low", "ci_high", data=band, **area)
         line = {"color": "0.2", "linestyle": "-", "marker": "", "linewidth": 1.2}
         axis.plot(band["x"], band["y"], **line)
         part = tokens.points.query("series == @series and tokens == @variant")

@@ -18,18 +18,7 @@ from babelatlas.stats import bootstrap
 OTHERS = "minus mean of other models"
 OTHER_LANGUAGES = "minus its own other languages"
 LEAST_LANGUAGES = 3  # of a group that has an interval
-DIFFERENCE = [
-    "name",
-    "against",
-    "value",
-    "ci_low",
-    "ci_high",
-    "p",
-    "p_holm",
-    "n",
-    "kind",
-    "title",
-]
+DIFFERENCE = ["name", "against", "value", "ci_low", "ci_high", "p", "n"]
 AMBIGUITY_METRICS = ["TC", "IC", "GTC", "GIC"]
 LONGEST = 80  # characters of a setting in the record of a run
 
@@ -118,7 +107,8 @@ def differences(
     scores: pd.DataFrame, model: str, level: str, n_resamples: int, seed: int
 ) -> pd.DataFrame:
     """Return how much better a model is in each group of languages than the other
-    models there, and than it is elsewhere: columns DIFFERENCE, values as fractions.
+    models there, and than it is elsewhere: columns DIFFERENCE, p_holm, kind and title,
+    values as fractions.
 
     Groups are those of `level` (the name of column group), scripts and families. The
     former is tested by sign flips, the latter by permuting languages; p_holm is
@@ -136,7 +126,7 @@ def differences(
         facts = rows.drop_duplicates("lang").set_index("lang").loc[by_model.index]
         for column, kind in columns.items():
             found = list(_of_groups(by_model, facts[column], model, n_resamples, seed))
-            part = pd.DataFrame(found, columns=[*DIFFERENCE[:6], "n"])
+            part = pd.DataFrame(found, columns=DIFFERENCE)
             part.insert(6, "p_holm", ba.holm(part["p"]))
             parts.append(part.assign(kind=kind, title=title))
     return pd.concat(parts, ignore_index=True)

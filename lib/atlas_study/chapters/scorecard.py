@@ -6,14 +6,15 @@ import pandas as pd
 
 import babelatlas as ba
 
-# Code of a paper -> its title, with authors and year, in the order of the page.
-PAPERS = {
-    "geigle2024": "Babel-ImageNet (Geigle et al. 2024)",
-    "thapliyal2022": "Crossmodal-3600 (Thapliyal et al. 2022)",
-    "kashanimotlagh2024": "Role of Imagery (Kashani Motlagh et al. 2024)",
-    "cocosm2023": "COCO-SM (Unum 2023)",
-    "liu2021": "MaRVL (Liu et al. 2021)",
+# Code of a paper -> its name and authors, in the order of the page.
+NAMES = {
+    "geigle2024": ("Babel-ImageNet", "Geigle et al. 2024"),
+    "thapliyal2022": ("Crossmodal-3600", "Thapliyal et al. 2022"),
+    "kashanimotlagh2024": ("Role of Imagery", "Kashani Motlagh et al. 2024"),
+    "cocosm2023": ("COCO-SM", "Unum 2023"),
+    "liu2021": ("MaRVL", "Liu et al. 2021"),
 }
+PAPERS = {code: f"{name} ({authors})" for code, (name, authors) in NAMES.items()}
 # Kind of a claim -> what it is called where it is reproduced.
 REPRODUCED = {
     "recomputation": "recomputed, reproduced",
