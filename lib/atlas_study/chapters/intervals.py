@@ -136,6 +136,15 @@ def coverage_table(simulated: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def outcomes_by_class(model: str, results: str, least_classes: int) -> pd.DataFrame:
+    """Return the outcomes of a real model by class on the stamps of Tux Paint, in the
+    languages with `least_classes` classes of several pictures.
+
+    Raises InputError, with the nearest name, for a model that has none there.
+    """
+    return image_clusters.outcomes(model, results, least_classes)
+
+
 def likeness(
     outcomes: pd.DataFrame,
     images_per_class: int = image_clusters.IMAGES_OF_A_CLASS,
@@ -145,7 +154,7 @@ def likeness(
     """Return how alike the outcomes of one class's images are, and what that does to an
     interval over `images_per_class` images of each class.
 
-    `outcomes`: those of one model by class, as `image_clusters.outcomes` gives them;
+    `outcomes`: those of one model by class, as `outcomes_by_class` gives them;
     classes are resampled.
     """
     weights, _ = correlation.crossed_weights(outcomes, "wnid", n_resamples, seed)

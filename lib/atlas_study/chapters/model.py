@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from scipy import stats as scipy_stats
 
 import babelatlas as ba
@@ -12,7 +13,7 @@ from babelatlas.analysis import all_results, leaderboard, outcomes
 from babelatlas.base import tables
 from babelatlas.datasets import registry as data_sets
 from babelatlas.models import registry as model_list
-from babelatlas.report import formatting
+from babelatlas.report import figures, formatting
 from babelatlas.stats import bootstrap
 
 OTHERS = "minus mean of other models"
@@ -30,6 +31,11 @@ class Record(NamedTuple):
     tables: pd.DataFrame  # table, commit, weights, device, precision, versions
     citation: str  # of the model, in MyST
     custom_datasets: str  # "; a, b: the user's own", "" where there are none
+
+
+def caution(model: str) -> str:
+    """Return the mark of the miniature, in MyST; "" for other models."""
+    return model_list.caution([model])
 
 
 # Scores
@@ -67,6 +73,15 @@ def with_others(scores: pd.DataFrame, model: str) -> pd.DataFrame:
     return scores[is_model].merge(
         means.rename("others").reset_index(), how="left", on=["title", "lang"]
     )
+
+
+def draw_profile(scores: pd.DataFrame) -> Axes:
+    """Draw the scores of one model on one board by language, those of the others below.
+
+    `scores`: as `with_others` gives them; the groups of languages stand in their order.
+    """
+    groups = list(scores["group"].cat.categories)
+    return figures.profile(scores, groups, scores["metric"].iloc[0])
 
 
 def ranks(

@@ -3,8 +3,10 @@ which conclusions depend on those that do not.
 """
 
 import pandas as pd
+from matplotlib.axes import Axes
 
 import babelatlas as ba
+from babelatlas.report import figures
 
 # Code of a paper -> its name and authors, in the order of the page.
 NAMES = {
@@ -126,6 +128,11 @@ def shares_by_place(claims: pd.DataFrame) -> pd.DataFrame:
     counts = counts.unstack(fill_value=0).reindex(columns=RESULTS, fill_value=0)
     shares = counts.reset_index().melt(key, var_name="result", value_name="count")
     return shares.assign(value=shares["count"] / shares["claims"])
+
+
+def draw_results(shares: pd.DataFrame) -> Axes:
+    """Draw one bar for each place of a paper, split by result."""
+    return figures.stacked_shares(shares, "row", "result")
 
 
 def definitions_used(claims: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
