@@ -18,16 +18,8 @@ OURS = "as in this book"
 PLAIN = "plain percentiles"
 CASE = ["statistic", "world", "method", "n"]
 # What readers download next to a figure.
-COLUMNS = [
-    "statistic",
-    "world",
-    "n",
-    "method",
-    "interval",
-    "value",
-    "ci_low",
-    "ci_high",
-]
+COLUMNS = ["statistic", "world", "n", "method", "interval"]
+COLUMNS += ["value", "ci_low", "ci_high"]
 CLUSTERS = {
     "these models": "these models",
     "models of the kind": "models in general",
@@ -144,6 +136,15 @@ def coverage_table(simulated: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def outcomes_by_class(model: str, results: str, least_classes: int) -> pd.DataFrame:
+    """Return the outcomes of a real model by class on the stamps of Tux Paint, in the
+    languages with `least_classes` classes of several pictures.
+
+    Raises InputError, with the nearest name, for a model that has none there.
+    """
+    return image_clusters.outcomes(model, results, least_classes)
+
+
 def likeness(
     outcomes: pd.DataFrame,
     images_per_class: int = image_clusters.IMAGES_OF_A_CLASS,
@@ -153,7 +154,7 @@ def likeness(
     """Return how alike the outcomes of one class's images are, and what that does to an
     interval over `images_per_class` images of each class.
 
-    `outcomes`: those of one model by class, as `image_clusters.outcomes` gives them;
+    `outcomes`: those of one model by class, as `outcomes_by_class` gives them;
     classes are resampled.
     """
     weights, _ = correlation.crossed_weights(outcomes, "wnid", n_resamples, seed)

@@ -397,7 +397,7 @@ def labels_to_judge(error_rate: float, widths: list[float]) -> pd.DataFrame:
     (fractions) at an error rate.
 
     >>> labels_to_judge(0.05, [0.2]).to_numpy().tolist()
-    [['20 points', 28, '0.5–20.4']]
+    [['20 points', 29, '0.3–20.1']]
     """
     rows = []
     for width in widths:

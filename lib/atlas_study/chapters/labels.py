@@ -488,14 +488,8 @@ def draw_tokens(tokens: Tokens) -> Figure:
     bands = tokens.bands.set_index(["series", "tokens"])
     for (series, variant), axis in grid.axes_dict.items():
         band = bands.loc[(series, variant)]
-        axis.fill_between(
-            band["x"],
-            band["ci_low"],
-            band["ci_high"],
-            color="0.4",
-            alpha=0.25,
-            linewidth=0,
-        )
+        area = {"color": "0.4", "alpha": 0.25, "linewidth": 0}
+        axis.fill_between("x", "ci_low", "ci_high", data=band, **area)
         line = {"color": "0.2", "linestyle": "-", "marker": "", "linewidth": 1.2}
         axis.plot(band["x"], band["y"], **line)
         part = tokens.points.query("series == @series and tokens == @variant")
@@ -773,7 +767,7 @@ def wikipedias(limit: int, n_resamples: int, seed: int) -> Wikipedias:
     table = concepts.shipped()
     pages = concepts.count(table)
     sizes = table["collection"].value_counts()
-    means = concepts.summary(pages, limit, **options)
+    means = means_of_concepts(pages, limit, **options)
     curves = concepts.at_least(pages, "n_wikipedias", **options)
     series = [f"{name} (n = {sizes[name]:,})" for name in curves["collection"]]
     numbers = pages.groupby("collection")["n_wikipedias"]
@@ -783,7 +777,7 @@ def wikipedias(limit: int, n_resamples: int, seed: int) -> Wikipedias:
     ]
     places = concepts.by_place(table, "macroarea", **options)
     as_paper = concepts.count(concepts.as_counted(table), "wals")
-    their_means = concepts.summary(as_paper, limit, **options)
+    their_means = means_of_concepts(as_paper, limit, **options)
     return Wikipedias(
         pages=pages,
         sizes=sizes,
@@ -797,6 +791,31 @@ def wikipedias(limit: int, n_resamples: int, seed: int) -> Wikipedias:
         as_paper=_as_paper(their_means, limit),
         figure_2=_figure_2(table, places, n_resamples, seed),
     )
+
+
+def means_of_concepts(
+    pages: pd.DataFrame, limit: int, n_resamples: int = 2000, seed: int = 0
+) -> pd.DataFrame:
+    """Return means of the numbers of Wikipedias, languages, families and macroareas of
+    concepts, and the share ("few") in `limit` Wikipedias or fewer.
+
+    Columns: collection, measure, value, ci_low, ci_high, n (concepts); intervals draw
+    pages. `pages`: as `concepts.count` gives them.
+    """
+    table = pages.assign(few=pages["n_wikipedias"] <= limit)
+    parts = []
+    for measure in (*concepts.COUNTS, "few"):
+        means = ba.group_means(
+            table.astype({measure: float}),
+            ["collection"],
+            measure,
+            "page",
+            n_resamples=n_resamples,
+            seed=seed,
+            shares=measure == "few",
+        )
+        parts.append(means.assign(measure=measure))
+    return pd.concat(parts, ignore_index=True)
 
 
 def _with_percent(means: pd.DataFrame) -> pd.Series:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from scipy import stats as scipy_stats
 
 import babelatlas as ba
@@ -12,24 +13,13 @@ from babelatlas.analysis import all_results, leaderboard, outcomes
 from babelatlas.base import tables
 from babelatlas.datasets import registry as data_sets
 from babelatlas.models import registry as model_list
-from babelatlas.report import formatting
+from babelatlas.report import figures, formatting
 from babelatlas.stats import bootstrap
 
 OTHERS = "minus mean of other models"
 OTHER_LANGUAGES = "minus its own other languages"
 LEAST_LANGUAGES = 3  # of a group that has an interval
-DIFFERENCE = [
-    "name",
-    "against",
-    "value",
-    "ci_low",
-    "ci_high",
-    "p",
-    "p_holm",
-    "n",
-    "kind",
-    "title",
-]
+DIFFERENCE = ["name", "against", "value", "ci_low", "ci_high", "p", "n"]
 AMBIGUITY_METRICS = ["TC", "IC", "GTC", "GIC"]
 LONGEST = 80  # characters of a setting in the record of a run
 
@@ -41,6 +31,11 @@ class Record(NamedTuple):
     tables: pd.DataFrame  # table, commit, weights, device, precision, versions
     citation: str  # of the model, in MyST
     custom_datasets: str  # "; a, b: the user's own", "" where there are none
+
+
+def caution(model: str) -> str:
+    """Return the mark of the miniature, in MyST; "" for other models."""
+    return model_list.caution([model])
 
 
 # Scores
@@ -78,6 +73,15 @@ def with_others(scores: pd.DataFrame, model: str) -> pd.DataFrame:
     return scores[is_model].merge(
         means.rename("others").reset_index(), how="left", on=["title", "lang"]
     )
+
+
+def draw_profile(scores: pd.DataFrame) -> Axes:
+    """Draw the scores of one model on one board by language, those of the others below.
+
+    `scores`: as `with_others` gives them; the groups of languages stand in their order.
+    """
+    groups = list(scores["group"].cat.categories)
+    return figures.profile(scores, groups, scores["metric"].iloc[0])
 
 
 def ranks(
@@ -118,7 +122,8 @@ def differences(
     scores: pd.DataFrame, model: str, level: str, n_resamples: int, seed: int
 ) -> pd.DataFrame:
     """Return how much better a model is in each group of languages than the other
-    models there, and than it is elsewhere: columns DIFFERENCE, values as fractions.
+    models there, and than it is elsewhere: columns DIFFERENCE, p_holm, kind and title,
+    values as fractions.
 
     Groups are those of `level` (the name of column group), scripts and families. The
     former is tested by sign flips, the latter by permuting languages; p_holm is
@@ -136,7 +141,7 @@ def differences(
         facts = rows.drop_duplicates("lang").set_index("lang").loc[by_model.index]
         for column, kind in columns.items():
             found = list(_of_groups(by_model, facts[column], model, n_resamples, seed))
-            part = pd.DataFrame(found, columns=[*DIFFERENCE[:6], "n"])
+            part = pd.DataFrame(found, columns=DIFFERENCE)
             part.insert(6, "p_holm", ba.holm(part["p"]))
             parts.append(part.assign(kind=kind, title=title))
     return pd.concat(parts, ignore_index=True)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import pandas as pd
+from matplotlib.axes import Axes
 
 import babelatlas as ba
 from babelatlas.analysis import label_quality, prompt_gains, ranking, real_run
@@ -14,6 +15,7 @@ from babelatlas.evaluation import label_choice, protocol
 from babelatlas.lexicon import label_translations, labels, senses
 from babelatlas.lexicon import prompts as templates_of
 from babelatlas.models import registry
+from babelatlas.report import figures
 from babelatlas.stats import correlation, tests
 
 ENGLISH_NAMES = published.ENGLISH_NAMES
@@ -824,6 +826,20 @@ def _other_words_view(changes: pd.DataFrame) -> pd.DataFrame:
     )
     view = view.join(tests.both_ways(changes).drop(columns=OVER_LANGUAGES))
     return view.replace(r"(?<!\w)-(?=\d)", "−", regex=True)
+
+
+# Figures
+# ----------------------------------------------------------------------------------
+
+
+def draw_both(
+    points: pd.DataFrame, panel: str, series: str, axis_labels: tuple[str, str]
+) -> Axes:
+    """Draw the accuracy with other prompts or words over that of the base, next to the
+    line on which both are equal; return the first Axes.
+    """
+    axes = figures.two_ways(points, "base", "other", panel, series, *axis_labels)
+    return axes[0]
 
 
 # What is written

@@ -3,17 +3,20 @@ which conclusions depend on those that do not.
 """
 
 import pandas as pd
+from matplotlib.axes import Axes
 
 import babelatlas as ba
+from babelatlas.report import figures
 
-# Code of a paper -> its title, with authors and year, in the order of the page.
-PAPERS = {
-    "geigle2024": "Babel-ImageNet (Geigle et al. 2024)",
-    "thapliyal2022": "Crossmodal-3600 (Thapliyal et al. 2022)",
-    "kashanimotlagh2024": "Role of Imagery (Kashani Motlagh et al. 2024)",
-    "cocosm2023": "COCO-SM (Unum 2023)",
-    "liu2021": "MaRVL (Liu et al. 2021)",
+# Code of a paper -> its name and authors, in the order of the page.
+NAMES = {
+    "geigle2024": ("Babel-ImageNet", "Geigle et al. 2024"),
+    "thapliyal2022": ("Crossmodal-3600", "Thapliyal et al. 2022"),
+    "kashanimotlagh2024": ("Role of Imagery", "Kashani Motlagh et al. 2024"),
+    "cocosm2023": ("COCO-SM", "Unum 2023"),
+    "liu2021": ("MaRVL", "Liu et al. 2021"),
 }
+PAPERS = {code: f"{name} ({authors})" for code, (name, authors) in NAMES.items()}
 # Kind of a claim -> what it is called where it is reproduced.
 REPRODUCED = {
     "recomputation": "recomputed, reproduced",
@@ -125,6 +128,11 @@ def shares_by_place(claims: pd.DataFrame) -> pd.DataFrame:
     counts = counts.unstack(fill_value=0).reindex(columns=RESULTS, fill_value=0)
     shares = counts.reset_index().melt(key, var_name="result", value_name="count")
     return shares.assign(value=shares["count"] / shares["claims"])
+
+
+def draw_results(shares: pd.DataFrame) -> Axes:
+    """Draw one bar for each place of a paper, split by result."""
+    return figures.stacked_shares(shares, "row", "result")
 
 
 def definitions_used(claims: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:

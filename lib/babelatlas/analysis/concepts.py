@@ -209,26 +209,3 @@ def by_place(
         shares = _shares(hits[rows], table["page"][rows], n_resamples, seed)
         parts.append(shares.rename_axis(by).reset_index().assign(collection=name))
     return pd.concat(parts, ignore_index=True)
-
-
-def summary(
-    counts: pd.DataFrame, limit: int = 30, n_resamples: int = 2000, seed: int = 0
-) -> pd.DataFrame:
-    """Return means of `COUNTS` and the share of concepts in `limit` Wikipedias or
-    fewer: collection, measure, value, ci_low, ci_high, n (concepts); intervals draw
-    pages. `counts`: as `count` gives them.
-    """
-    table = counts.assign(few=counts["n_wikipedias"] <= limit)
-    parts = []
-    for measure in (*COUNTS, "few"):
-        means = bootstrap.group_means(
-            table.astype({measure: float}),
-            ["collection"],
-            measure,
-            "page",
-            n_resamples=n_resamples,
-            seed=seed,
-            shares=measure == "few",
-        )
-        parts.append(means.assign(measure=measure))
-    return pd.concat(parts, ignore_index=True)

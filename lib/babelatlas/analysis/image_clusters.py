@@ -15,9 +15,9 @@ import pandas as pd
 
 from babelatlas.analysis import real_run
 
-# The run's pictures of which some classes have several, the model, and the least number
-# of such classes in a language.
-DATASET, MODEL, LEAST_CLASSES = "tuxpaint-nouns", "bridge-lite2", 20
+DATASET = "tuxpaint-nouns"  # some of its classes have several pictures
+MODEL = "bridge-lite2"
+LEAST_CLASSES = 20  # with several pictures, that a language needs
 IMAGES_OF_A_CLASS = 50  # in Babel-ImageNet
 
 
@@ -48,25 +48,29 @@ def intraclass_correlation(
     often each row counts, shape (resamples, rows); without them once. Returns one value
     for each resample, 1 at most.
     """
-    weights = np.ones((1, len(table))) if weights is None else weights
+    if weights is None:
+        weights = np.ones((1, len(table)))
     pictures = table["n_images"].to_numpy(float)
     share = table["n_correct"].to_numpy(float) / pictures
     langs = pd.get_dummies(table["lang"]).to_numpy(float)
 
-    classes = weights @ langs  # of each language, by resample
-    total = (weights * pictures) @ langs  # pictures
-    correct = (weights * pictures * share) @ langs
+    # Numbers by resample and language.
+    n_classes = weights @ langs
+    n_pictures = (weights * pictures) @ langs
+    n_correct = (weights * pictures * share) @ langs
     squares = (weights * pictures**2) @ langs
-    mean = _divided(correct, total) @ langs.T
-    degrees = (classes - (classes > 0)).sum(axis=1)
+    mean = _divided(n_correct, n_pictures) @ langs.T
 
-    between = (weights * pictures * (share - mean) ** 2).sum(axis=1) / degrees
-    within = (weights * pictures * share * (1 - share)).sum(axis=1) / (
-        total - classes
-    ).sum(axis=1)
-    size = (total - _divided(squares, total)).sum(
-        axis=1
-    ) / degrees  # pictures of a class, as unequal ones count
+    # Degrees of freedom, and mean squares, by resample.
+    between_classes = (n_classes - (n_classes > 0)).sum(axis=1)
+    within_classes = (n_pictures - n_classes).sum(axis=1)
+    deviations = weights * pictures * (share - mean) ** 2
+    variances = weights * pictures * share * (1 - share)
+    between = deviations.sum(axis=1) / between_classes
+    within = variances.sum(axis=1) / within_classes
+
+    # Pictures of a class, as unequal numbers count.
+    size = (n_pictures - _divided(squares, n_pictures)).sum(axis=1) / between_classes
     return (between - within) / (between + (size - 1) * within)
 
 
@@ -111,4 +115,5 @@ def independent_images(table: pd.DataFrame) -> pd.Series:
     query, image or question.
     """
     factor = variance_factor(IMAGES_OF_A_CLASS, measured())
-    return (table["n"] / factor).where(table["dataset"] == "babel-imagenet", table["n"])
+    is_babel_imagenet = table["dataset"] == "babel-imagenet"
+    return table["n"].mask(is_babel_imagenet, table["n"] / factor)

@@ -34,22 +34,10 @@ SHIPPED = {
     "choices": "quality_choices.csv",
 }
 # Scripts with a sign for each word or syllable, in which one sign may be a whole word.
-SYLLABIC = {
-    "Hani",
-    "Hira",
-    "Kana",
-    "Hang",
-    "Bopo",
-    "Yiii",
-    "Ethi",
-    "Cans",
-    "Cher",
-    "Vaii",
-}
-LONG = (
-    40,
-    6,
-)  # a label is long with more characters than the first, or as many words as the second
+SYLLABIC = {"Hani", "Hira", "Kana", "Hang", "Bopo"}
+SYLLABIC |= {"Yiii", "Ethi", "Cans", "Cher", "Vaii"}
+# A label is long with more characters, or with so many words.
+LONG_CHARACTERS, LONG_WORDS = 40, 6
 # What an audit looks for, and what is found. The cleaning rule "script" is split into
 # the last three defects.
 DEFECTS = {
@@ -77,7 +65,7 @@ REMARKS = {
     "titles": "a capital that the language does not write, if it is no name",
     "English, any class": "an English word of any class",
     "one letter": "a single letter in an alphabet",
-    "long": f"more than {LONG[0]} characters, or {LONG[1]} words or more",
+    "long": f"more than {LONG_CHARACTERS} characters, or {LONG_WORDS} words or more",
 }
 CHECKS = DEFECTS | REMARKS
 ANY = "any defect"
@@ -92,19 +80,28 @@ MEASURES = {
         " Obershelp 1988)"
     ),
 }
+# Agreement with Babel-ImageNet ships for languages with so many classes in common, and
+# where it is no larger than this: from what agrees in every class, or in all but a few,
+# labels could be read.
+ENOUGH = 20
+COMPLETE = 0.95
 
 
 def _defects(label: str, lang: str) -> dict[str, bool]:
     """Return which of the defects one word has that can be seen without the others."""
     found = {name: rule(label, lang) != label for name, rule in cleaning.RULES.items()}
-    if found.pop("script"):
-        native = languages.native_scripts(lang)
-        own = languages.scripts_of(label) & native
-        rest = re.sub("[A-Z]", "", label) if native & cleaning.WITH_CAPITALS else label
-        found["wrong script"] = not own
-        found["mixed script"] = bool(own) and not languages.scripts_of(rest) <= native
-        found["other characters"] = bool(own) and not found["mixed script"]
-    return found
+    if not found.pop("script"):
+        return found
+    native = languages.native_scripts(lang)
+    has_native = bool(languages.scripts_of(label) & native)
+    # Capital Latin letters may stand in a word of these scripts.
+    rest = re.sub("[A-Z]", "", label) if native & cleaning.WITH_CAPITALS else label
+    has_other = not languages.scripts_of(rest) <= native
+    return found | {
+        "wrong script": not has_native,
+        "mixed script": has_native and has_other,
+        "other characters": has_native and not has_other,
+    }
 
 
 def flags(table: pd.DataFrame, english: pd.DataFrame) -> pd.DataFrame:
@@ -120,48 +117,45 @@ def flags(table: pd.DataFrame, english: pd.DataFrame) -> pd.DataFrame:
     found = pd.DataFrame(
         map(_defects, table["label"], table["lang"]), columns=list(CHECKS)
     )
-    words = [labels.same(label) for label in table["label"]]
+    words = table["label"].map(labels.same)
     found["duplicate"] = table.assign(word=words).duplicated(
         ["lang", "word"], keep=False
     )
     english = english[english["lang"] == labels.ENGLISH]
-    named = set(zip(english["wnid"], english["lemma"].map(labels.same), strict=True))
+    english_words = english["lemma"].map(labels.same)
+    named = set(zip(english["wnid"], english_words, strict=True))
     found["English, same class"] = [
         pair in named for pair in zip(table["wnid"], words, strict=True)
     ]
-    any_class = {word for _, word in named}
-    found["English, any class"] = [word in any_class for word in words]
-    # A vowel sign counts: a Burmese or Lao syllable of one consonant is a whole word.
-    letters = [
-        sum(unicodedata.category(letter)[0] in "LM" for letter in label)
-        for label in table["label"]
-    ]
-    syllabic = [
-        bool(languages.scripts_of(label) & SYLLABIC) for label in table["label"]
-    ]
-    found["one letter"] = [
-        n == 1 and not whole for n, whole in zip(letters, syllabic, strict=True)
-    ]
-    found["long"] = [
-        len(label) > LONG[0] or len(label.split()) >= LONG[1]
-        for label in table["label"]
-    ]
+    found["English, any class"] = words.isin(set(english_words))
+    found["one letter"] = table["label"].map(_is_one_letter)
+    found["long"] = table["label"].map(_is_long)
     # A defect that was not looked at, because the word has no other script, is not
     # there.
     return pd.concat([table[["lang", "wnid", "label"]], found.eq(True)], axis=1)
+
+
+def _is_one_letter(label: str) -> bool:
+    """Return whether a label is a single letter of a script in which none is a word.
+
+    A vowel sign counts: a Burmese or Lao syllable of one consonant is a whole word.
+    """
+    n_letters = sum(unicodedata.category(letter)[0] in "LM" for letter in label)
+    return n_letters == 1 and not languages.scripts_of(label) & SYLLABIC
+
+
+def _is_long(label: str) -> bool:
+    return len(label) > LONG_CHARACTERS or len(label.split()) >= LONG_WORDS
 
 
 def counts(flagged: pd.DataFrame) -> pd.DataFrame:
     """Return how many labels of each language `flags` found what in: `lang`, `n`
     (labels), each check, "any defect".
     """
-    summed = (
-        flagged.assign(**{ANY: flagged[list(DEFECTS)].any(axis=1)})
-        .groupby("lang")[[*CHECKS, ANY]]
-        .sum()
-    )
-    summed.insert(0, "n", flagged["lang"].value_counts())
-    return summed.astype(int).reset_index()
+    with_any = flagged.assign(**{ANY: flagged[list(DEFECTS)].any(axis=1)})
+    table = with_any.groupby("lang")[[*CHECKS, ANY]].sum()
+    table.insert(0, "n", flagged["lang"].value_counts())
+    return table.astype(int).reset_index()
 
 
 def _shares(count: pd.Series, n: pd.Series) -> pd.DataFrame:
@@ -181,24 +175,23 @@ def between_sources(table: pd.DataFrame) -> pd.DataFrame:
     (classes that both name). English is left out. Words are the same whatever their
     case (`labels.same`).
     """
-    words = table.loc[table["lang"] != labels.ENGLISH, ["lang", "wnid", "source"]]
-    words = words.assign(word=table["lemma"].map(labels.same)).drop_duplicates()
-    cell = ["lang", "wnid"]
-    named = words[[*cell, "source"]].drop_duplicates()
-    both = named.merge(named, on=cell, suffixes=("_first", "_second")).query(
-        "source_first < source_second"
-    )
+    unit = ["lang", "wnid"]
     pair = ["source_first", "source_second"]
-    shared = words.merge(words, on=[*cell, "word"], suffixes=("_first", "_second"))[
-        [*cell, *pair]
-    ].drop_duplicates()
-    both = both.merge(shared, on=[*cell, *pair], how="left", indicator=True)
-    groups = both.assign(meet=both["_merge"] == "both").groupby(["lang", *pair])["meet"]
+    words = table.loc[table["lang"] != labels.ENGLISH, [*unit, "source"]]
+    words = words.assign(word=table["lemma"].map(labels.same)).drop_duplicates()
+    named = words[[*unit, "source"]].drop_duplicates()
+    both = named.merge(named, on=unit, suffixes=("_first", "_second"))
+    both = both[both["source_first"] < both["source_second"]]
+    shared = words.merge(words, on=[*unit, "word"], suffixes=("_first", "_second"))
+    shared = shared[[*unit, *pair]].drop_duplicates()
+
+    both = both.merge(shared, on=[*unit, *pair], how="left", indicator=True)
+    both["is_shared"] = both["_merge"] == "both"
+    groups = both.groupby(["lang", *pair])["is_shared"]
     found = groups.agg(count="sum", n="size").reset_index()
     found.columns = ["lang", "first", "second", "count", "n"]
-    return pd.concat(
-        [found.drop(columns="n"), _shares(found["count"], found["n"])], axis=1
-    )
+    shares = _shares(found["count"], found["n"])
+    return pd.concat([found.drop(columns="n"), shares], axis=1)
 
 
 def between_label_sets(ours: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
@@ -209,25 +202,23 @@ def between_label_sets(ours: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
     the labels are the same), `word` (for which the other's label is among our label and
     alternatives). English is left out.
     """
-    ours = ours.assign(
-        words=[
-            {labels.same(word) for word in (row.label, *row.alternatives)}
-            for row in ours.itertuples()
-        ]
-    )
     both = ours.merge(
         other[["lang", "wnid", "label"]], on=["lang", "wnid"], suffixes=("", "_other")
     )
     both = both[both["lang"] != labels.ENGLISH]
-    both["other"] = both["label_other"].map(labels.same)
-    both["same"] = both["label"].map(labels.same) == both["other"]
-    both["among"] = [
-        word in words for word, words in zip(both["other"], both["words"], strict=True)
+    theirs = both["label_other"].map(labels.same)
+    both["is_same"] = both["label"].map(labels.same) == theirs
+    both["is_among"] = [
+        word in map(labels.same, (label, *alternatives))
+        for word, label, alternatives in zip(
+            theirs, both["label"], both["alternatives"], strict=True
+        )
     ]
-    groups = both.groupby("lang")
-    return groups.agg(
-        n=("wnid", "size"), label=("same", "sum"), word=("among", "sum")
-    ).reset_index()
+    return (
+        both.groupby("lang")
+        .agg(n=("wnid", "size"), label=("is_same", "sum"), word=("is_among", "sum"))
+        .reset_index()
+    )
 
 
 def compare(table: pd.DataFrame, reference: pd.DataFrame, lang: str) -> pd.DataFrame:
@@ -237,26 +228,27 @@ def compare(table: pd.DataFrame, reference: pd.DataFrame, lang: str) -> pd.DataF
     `table`: schema `labels`; `reference`: wnid, translation. Over the classes that both
     have, in the order of `table`.
     """
+    both = table[table["lang"] == lang].merge(
+        reference, on="wnid", validate="one_to_one"
+    )
     rows = []
-    for row in (
-        table[table["lang"] == lang]
-        .merge(reference, on="wnid", validate="one_to_one")
-        .itertuples()
-    ):
-        goal = label_translations.comparable_form(row.translation, lang)
-        forms = (
+    for row in both.itertuples():
+        translation = label_translations.comparable_form(row.translation, lang)
+        forms = [
             label_translations.comparable_form(word, lang)
             for word in (row.label, *row.alternatives)
-        )
+        ]
         words = list(dict.fromkeys(forms))
-        ratio = difflib.SequenceMatcher(None, words[0], goal, autojunk=False).ratio()
+        label = words[0]
+        is_among = translation in words
+        matcher = difflib.SequenceMatcher(None, label, translation, autojunk=False)
         rows.append(
             (
                 row.wnid,
-                float(words[0] == goal),
-                float(goal in words),
-                (goal in words) / len(words),
-                ratio,
+                float(label == translation),
+                float(is_among),
+                is_among / len(words),
+                matcher.ratio(),
             )
         )
     return pd.DataFrame(rows, columns=["wnid", *MEASURES])
@@ -288,33 +280,17 @@ def differences(compared: pd.DataFrame) -> pd.DataFrame:
     place of its binomial distribution), p_holm (over all rows of a measure), n
     (classes).
     """
-    pairs, parts = list(combinations(compared["labels"].unique(), 2)), []
+    pairs = list(combinations(compared["labels"].unique(), 2))
+    parts = []
     for measure in ("label", "similarity"):
-        part = compared[compared["measure"] == measure]
-        parts.append(
-            tests.paired_difference(
-                part, "labels", "wnid", by=["lang"], pairs=pairs
-            ).assign(measure=measure)
+        rows = compared[compared["measure"] == measure]
+        found = tests.paired_difference(
+            rows, "labels", "wnid", by=["lang"], pairs=pairs
         )
-    columns = [
-        "lang",
-        "measure",
-        "first",
-        "second",
-        "value",
-        "ci_low",
-        "ci_high",
-        "p",
-        "p_holm",
-        "n",
-    ]
-    return pd.concat(parts, ignore_index=True)[columns]
-
-
-# Agreement with Babel-ImageNet ships for languages with so many classes in common, and
-# where it is no larger than this: from what agrees in every class, or in all but a few,
-# labels could be read.
-ENOUGH, COMPLETE = 20, 0.95
+        parts.append(found.assign(measure=measure))
+    key = ["lang", "measure", "first", "second"]
+    numbers = ["value", "ci_low", "ci_high", "p", "p_holm", "n"]
+    return pd.concat(parts, ignore_index=True)[[*key, *numbers]]
 
 
 def with_babel_imagenet(
@@ -330,18 +306,21 @@ def with_babel_imagenet(
     """
     parts = []
     for choice, ours in sets.items():
-        part = between_label_sets(ours, babel).rename(
-            columns={"label": f"label, {choice}"}
-        )
-        names = [f"label, {choice}", *(["word"] if not parts else [])]
-        parts.append(part.melt(["lang", "n"], names, "source", "count"))
-    theirs = babel.rename(columns={"label": "lemma"})[list(tables.SCHEMAS["senses"][0])]
+        column = f"label, {choice}"
+        found = between_label_sets(ours, babel).rename(columns={"label": column})
+        # Label and alternatives are the same words whatever the choice.
+        columns = [column] if parts else [column, "word"]
+        parts.append(found.melt(["lang", "n"], columns, "source", "count"))
+    theirs = babel.rename(columns={"label": "lemma"})
+    theirs = theirs[list(tables.SCHEMAS["senses"][0])]
     pairs = between_sources(pd.concat([known, theirs], ignore_index=True))
-    pairs = pairs[pairs["first"] == "babel-imagenet"].rename(
-        columns={"second": "source"}
-    )
+    pairs = pairs[pairs["first"] == "babel-imagenet"]
+    pairs = pairs.rename(columns={"second": "source"})
+
     both = pd.concat([*parts, pairs])[["lang", "source", "count", "n"]]
-    both = both[(both["n"] >= ENOUGH) & (both["count"] <= COMPLETE * both["n"])]
+    is_enough = both["n"] >= ENOUGH
+    is_complete = both["count"] > COMPLETE * both["n"]
+    both = both[is_enough & ~is_complete]
     return both.sort_values(["lang", "source"], ignore_index=True)
 
 
@@ -350,7 +329,8 @@ def recount() -> dict[str, pd.DataFrame]:
     that `fetch` has or downloads.
     """
     wnids = labels.class_list("imagenet-1k")["wnid"].tolist()
-    known, released = senses.for_classes(wnids), senses.read_babel_imagenet()
+    known = senses.for_classes(wnids)
+    released = senses.read_babel_imagenet()
     babel = labels.choose_first(released[released["lang"] != labels.ENGLISH])
     sets = {
         choice: labels.label_set(known, wnids, choice=choice)
@@ -361,11 +341,12 @@ def recount() -> dict[str, pd.DataFrame]:
         for lang in label_translations.TRANSLATIONS
     }
     compared = compare_all(sets | {"babel-imagenet": babel}, references)
+    key = ["lang", "labels", "measure"]
     return {
         "audit": counts(flags(babel, known)),
         "agreement": with_babel_imagenet(sets, cleaning.clean(known), babel),
         "translations": bootstrap.group_means(
-            compared, ["lang", "labels", "measure"], "value", "wnid", 2000, seed=0
+            compared, key, "value", "wnid", n_resamples=2000, seed=0
         ),
         "choices": differences(compared),
     }

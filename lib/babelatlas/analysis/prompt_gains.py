@@ -34,12 +34,18 @@ def gains(results: pd.DataFrame, first: str = "translated prompts") -> pd.DataFr
     `results`: schema `published`. Columns: model, lang, label_only (accuracy of "label
     only"), value (accuracy of `first` minus that; fractions), n.
     """
-    second = "label only"
-    results = results[results["variant"].isin([first, second])]
-    wide = results.pivot(
+    alone = "label only"
+    rows = results[results["variant"].isin([first, alone])]
+    by_variant = rows.pivot(
         index=["model", "lang"], columns="variant", values=["value", "n"]
-    ).dropna()
-    value, n = wide["value"], wide["n"][first].astype(int)
-    return pd.DataFrame(
-        {"label_only": value[second], "value": value[first] - value[second], "n": n}
-    ).reset_index()
+    )
+    by_variant = by_variant.dropna()
+    accuracy = by_variant["value"]
+    table = pd.DataFrame(
+        {
+            "label_only": accuracy[alone],
+            "value": accuracy[first] - accuracy[alone],
+            "n": by_variant["n"][first].astype(int),
+        }
+    )
+    return table.reset_index()
