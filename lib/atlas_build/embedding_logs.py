@@ -36,13 +36,9 @@ DATASETS = {
     "multilingual_mscoco_captions": "xtd",
     "xtd10": "xtd",
     "xtd200": "xtd-200",
-}
-DATASETS |= {
     "flickr30k": "flickr30k",
     "flickr30k-200": "flickr30k-200",
     "mscoco_captions": "mscoco",
-}
-DATASETS |= {
     "babel_imagenet": "babel-imagenet",
     "imagenet1k": "imagenet-1k",
     "imagenetv2": "imagenet-v2",
@@ -70,16 +66,17 @@ def made_by(path: Path) -> str:
     columns; "" for neither.
     """
     try:
-        keys = (
-            own_tables.read(path, "results")
-            if path.suffix == ".csv"
-            else json.loads(path.read_text("utf-8"))
-        )
+        if path.suffix == ".csv":
+            found = own_tables.read(path, "results")
+        else:
+            found = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):  # what cannot be read is refused by who reads it
         return ""
-    if not isinstance(keys, dict | pd.DataFrame):
-        return ""
-    return next((harness for harness, known in KEYS.items() if known <= set(keys)), "")
+    if isinstance(found, dict | pd.DataFrame):
+        for harness, keys in KEYS.items():
+            if keys <= set(found):
+                return harness
+    return ""
 
 
 def read(path: Path, model: str = "") -> pd.DataFrame:
@@ -100,53 +97,53 @@ def read(path: Path, model: str = "") -> pd.DataFrame:
         raise InputError(
             f"it is no file in {harness}'s present format ({error!r}): write it again."
         ) from error
-    found = rows["checkpoint"].unique()
-    if model and len(found) > 1:
+    checkpoints = rows["checkpoint"].unique()
+    if model and len(checkpoints) > 1:
         raise InputError(
-            f"it has results of {len(found)} models: leave --model out, or split it."
+            f"it has results of {len(checkpoints)} models: leave --model out, or split"
+            " it."
         )
-    if not np.isfinite(rows["value"]).all():
-        bad = rows[~np.isfinite(rows["value"])].iloc[0]
+    bad = rows[~np.isfinite(rows["value"])]
+    if len(bad):
+        first = bad.iloc[0]
         raise InputError(
-            f"its {bad['metric']} in {bad['lang']} is {bad['value']}, not a number:"
-            " compute it again."
+            f"its {first['metric']} in {first['lang']} is {first['value']}, not a"
+            " number: compute it again."
         )
-
-    names = {said: harness_logs.model_name(said, model) for said in found}
-    rows = harness_results.named(rows).assign(
-        harness=RELEASED[harness], model=rows["checkpoint"].map(names)
-    )
+    names = {name: harness_logs.model_name(name, model) for name in checkpoints}
+    rows = harness_results.named(rows)
+    rows = rows.assign(harness=RELEASED[harness], model=rows["checkpoint"].map(names))
     rows = harness_results.with_intervals(rows)
-    parts = zip(rows["direction"], rows["variant"], strict=True)
-    said = [
-        ": ".join(filter(None, [harness, ", ".join(filter(None, part))]))
-        for part in parts
-    ]
-    return rows.assign(group="", variant=said)
+    variants = []
+    for direction, variant in zip(rows["direction"], rows["variant"], strict=True):
+        details = ", ".join(part for part in (direction, variant) if part)
+        variants.append(f"{harness}: {details}" if details else harness)
+    return rows.assign(group="", variant=variants)
 
 
 def _mteb(path: Path) -> pd.DataFrame:
     """Return the rows of one of mteb's tasks, in the columns of `harness_results.READ`."""
-    result, rows = json.loads(path.read_text("utf-8")), []
+    result = json.loads(path.read_text("utf-8"))
+    rows = []
     for split, subsets in result["scores"].items():
         for subset in subsets:
-            metrics = {
-                column: "" if subset.get(column) is None else str(subset[column])
-                for column in MTEB_COLUMNS
-            }
-            said = {
+            row = {
                 "split": split,
                 "subset": subset["hf_subset"],
                 "languages": " ".join(subset["languages"]),
             }
-            rows.append(said | metrics)
+            for column in MTEB_COLUMNS:
+                value = subset.get(column)
+                row[column] = "" if value is None else str(value)
+            rows.append(row)
     about = path.with_name("model_meta.json")
     model = json.loads(about.read_text("utf-8"))["name"] if about.is_file() else ""
-    known = {"task": result["task_name"], "model": model, "model_revision": ""}
     table = pd.DataFrame(rows).assign(
-        **known, dataset_revision=result["dataset_revision"]
+        task=result["task_name"],
+        model=model,
+        model_revision="",
+        dataset_revision=result["dataset_revision"],
     )
-
     if generative_results.DOCUMENTS.match(result["task_name"]):
         return generative_results.document_sets(table, "").assign(direction="")
     if result["task_name"] not in harness_results.MTEB_TASKS:
@@ -181,19 +178,18 @@ def _clip_benchmark(path: Path) -> pd.DataFrame:
                 f"CLIP_benchmark's data set {name!r} is not known here:"
                 f" {near(name, DATASETS)}"
             )
-        known = {
+        facts = {
             "checkpoint": f"{result['model']}, {result['pretrained']}",
             "dataset": DATASETS[name],
-        }
-        known |= {
             "lang": result["language"],
             "variant": "",
             "decimals": harness_results.FULL,
             "address": path.name,
         }
         for key, value in result.items():
-            if (metric := _metric(key)) and value != "":
-                rows.append(known | metric | {"value": float(value)})
+            metric = _metric(key)
+            if metric and value != "":
+                rows.append(facts | metric | {"value": float(value)})
     if not rows:
         raise InputError(f"it has no metric that is known here: {harness_logs.OTHER}")
     return pd.DataFrame(rows)

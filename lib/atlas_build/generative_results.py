@@ -22,27 +22,25 @@ FORMS = {
     "mc": "accuracy",
     "oe": "open accuracy",
     "oe_dual": "open accuracy, two languages",
+    "oe_multi": "open accuracy, all languages",
 }
-FORMS |= {"oe_multi": "open accuracy, all languages"}
-# share of answers without a readable choice from which a result says nothing of a
-# language
+# Share of answers without a readable choice from which a result says nothing of a
+# language.
 NEVER_READ = 0.5
 WHOLE = 0.9  # share of the questions that a run must have answered
 # Metrics of the Japanese leaderboard that are shares; the others are marks of a judging
 # model, or none of a task.
 JAPANESE = {"Acc": "accuracy", "Rouge": "ROUGE", "macro_f1": "macro F1"}
 BM25 = "mteb/baseline-bm25s"
-NOT_PUBLIC = [
-    "nuclear",
-    "telecom",
-    "esgreportshl",
-]  # sets that few evaluate; and the English half of another
+# Sets that few evaluate; and the English half of another.
+NOT_PUBLIC = ["nuclear", "telecom", "esgreportshl"]
 IMMICH_LANGUAGES = {
     "Bengali": "bn",
     "Chinese (Simplified)": "zh",
     "Cusco Quechua": "quz",
+    "Filipino": "tl",
+    "Maori": "mi",
 }
-IMMICH_LANGUAGES |= {"Filipino": "tl", "Maori": "mi"}
 # mteb's tasks that search pages of documents: the benchmark, its set, and the version
 # of the task.
 DOCUMENTS = re.compile(r"^(Vidore2|Vidore3|JinaVDR)(\w+?)(?:Retrieval)?(?:\.(v2))?$")
@@ -67,14 +65,14 @@ def read_worldcuisines(path: Path, address: str) -> pd.DataFrame:
     table = read_text(path).query("subset == 'large'")
     table = table.assign(dataset="worldcuisines-" + table["task"].str[:2].map(CUISINES))
     table["percent"] = table["percent"].astype(float)
-    means = table.groupby(["model", "form", "variety"], as_index=False)[
-        "percent"
-    ].mean()
+    key = ["model", "form", "variety"]
+    means = table.groupby(key, as_index=False)["percent"].mean()
     table = pd.concat([table, means.assign(dataset="worldcuisines")], ignore_index=True)
+    variety = table["variety"].str.replace("zh_cn", "zh").str.partition("_")
     return table.assign(
         checkpoint=table["model"],
-        lang=table["variety"].str.replace("zh_cn", "zh").str.partition("_")[0],
-        variant=table["variety"].str.replace("zh_cn", "zh").str.partition("_")[2],
+        lang=variety[0],
+        variant=variety[2],
         metric=table["form"].map(FORMS),
         value=table["percent"] / 100,
         stated=np.where(table["dataset"] == "worldcuisines", 4, 1) * QUESTIONS,
@@ -93,34 +91,28 @@ def vizwiz_items(path: Path) -> pd.DataFrame:
     `constant_3of10`: what this answer scores, in each formula; it is the same in all
     languages.
     """
-    known = (
-        released.checkpoints()
-        .query("harness == 'vizwiz'")
-        .set_index("checkpoint")["model"]
-    )
+    checkpoints = released.checkpoints()
+    checkpoints = checkpoints[checkpoints["harness"] == "vizwiz"]
+    model_of = checkpoints.set_index("checkpoint")["model"]
     items = _with_constant(path)
-    items = items.assign(
-        model=items["model"].map(known), lang=items["lang"].map(languages.canonical)
-    )
+    items["model"] = items["model"].map(model_of)
+    items["lang"] = items["lang"].map(languages.canonical)
     columns, key = tables.SCHEMAS["vizwiz_items"]
     return items[list(columns)].sort_values(key, ignore_index=True)
 
 
 def _with_constant(path: Path) -> pd.DataFrame:
-    named = {
+    """Return the items with what "unanswerable" scores on each question."""
+    names = {
         "score_released": "score",
         "unanswerable": "exact",
         "unanswerable_normalised": "unanswerable",
     }
-    items = pd.read_parquet(path).rename(columns=named)
-    said = items[items["unanswerable"]].groupby("image")
-    for score, constant in {
-        "score": "constant",
-        "score_3of10": "constant_3of10",
-    }.items():
-        items[constant] = items["image"].map(
-            said[score].first()
-        )  # the same in all languages
+    items = pd.read_parquet(path).rename(columns=names)
+    refusals = items[items["unanswerable"]].groupby("image")
+    # The same in all languages.
+    items["constant"] = items["image"].map(refusals["score"].first())
+    items["constant_3of10"] = items["image"].map(refusals["score_3of10"].first())
     return items
 
 
@@ -131,24 +123,28 @@ def read_vizwiz(path: Path, address: str) -> pd.DataFrame:
     Both by the authors' formula (`score` of `vizwiz_items`). Intervals, of the accuracy
     and of what it is above always answering "unanswerable", resample the questions.
     """
-    items, parts = _with_constant(path), []
+    items = _with_constant(path)
     n_questions = items["image"].nunique()
+    results = []
     for (lang, model), rows in items.groupby(["lang", "model"]):
         score = bootstrap.mean_interval(rows["score"]).iloc[0]
-        part = {
+        excess = bootstrap.mean_interval(rows["score"] - rows["constant"]).iloc[0]
+        few = f"answers to {len(rows)} of {n_questions} questions alone"
+        result = {
             "checkpoint": model,
             "lang": lang,
             **score[["value", "ci_low", "ci_high"]],
+            "excess_low": excess["ci_low"],
+            "baseline": rows["constant"].mean(),
+            "stated": len(rows),
+            "broken": few if len(rows) < WHOLE * n_questions else "",
         }
-        part["excess_low"] = bootstrap.mean_interval(rows["score"] - rows["constant"])[
-            "ci_low"
-        ].iloc[0]
-        part |= {"baseline": rows["constant"].mean(), "stated": len(rows)}
-        few = f"answers to {len(rows)} of {n_questions} questions alone"
-        parts.append(part | {"broken": few if len(rows) < WHOLE * n_questions else ""})
-    named = {"dataset": "vizwiz", "metric": "accuracy", "address": address}
-    return pd.DataFrame(parts).assign(
-        **named, baseline_name="always answering “unanswerable”"
+        results.append(result)
+    return pd.DataFrame(results).assign(
+        dataset="vizwiz",
+        metric="accuracy",
+        address=address,
+        baseline_name="always answering “unanswerable”",
     )
 
 
@@ -162,20 +158,16 @@ def read_indian_reasoning(path: Path, address: str) -> pd.DataFrame:
     from statsmodels.stats.proportion import confint_proportions_2indep
 
     table = read_text(path).query("lang != 'family_analysis'")
-    correct, unread, n = (
-        table[name].astype(float)
-        for name in ("n_correct", "n_failed_extract", "n_total")
-    )
-    variant = (
-        table["model"]
-        .str.extract("-(cot|no_image)$")[0]
-        .map({"cot": "chain of thought", "no_image": "no image"})
-    )
-    blind = correct.where(variant == "no image").groupby(table["lang"]).transform("max")
+    correct = table["n_correct"].astype(float)
+    unread = table["n_failed_extract"].astype(float)
+    n = table["n_total"].astype(float)
+    names = {"cot": "chain of thought", "no_image": "no image"}
+    variant = table["model"].str.extract("-(cot|no_image)$")[0].map(names)
+    without_image = correct.where(variant == "no image")
+    blind = without_image.groupby(table["lang"]).transform("max")
     low, _ = confint_proportions_2indep(correct, n, blind, n, method="newcomb")
-    reason = (100 * unread / n).round().astype(int).astype(
-        str
-    ) + " % of its answers could not be read"
+    percent = (100 * unread / n).round().astype(int).astype(str)
+    reason = percent + " % of its answers could not be read"
     return table.assign(
         checkpoint=table["model"].str.replace("-(cot|no_image)$", "", regex=True),
         dataset="indian-reasoning",
@@ -216,28 +208,27 @@ def read_documents(path: Path, address: str) -> pd.DataFrame:
     all. In the second version ("v2") models may read a page's text next to its image.
     The baseline of ViDoRe 3 is BM25 on that text.
     """
-    table = document_sets(
-        read_text(path).query("model != 'experiments'"), address
-    )  # no model: trials of several
-    public = table[
-        table["bench"].str.startswith("vidore") & ~table["set"].isin(NOT_PUBLIC)
-    ]
-    by = public.groupby(["checkpoint", "bench", "variant", "lang"], as_index=False)
-    means = by.agg(
+    results = read_text(path)
+    # "experiments" is no model: trials of several.
+    results = results[results["model"] != "experiments"]
+    table = document_sets(results, address)
+    is_public = table["bench"].str.startswith("vidore") & ~table["set"].isin(NOT_PUBLIC)
+    public = table[is_public]
+    key = ["checkpoint", "bench", "variant", "lang"]
+    means = public.groupby(key, as_index=False).agg(
         value=("value", "mean"), sets=("set", "nunique"), address=("address", "first")
     )
-    means = means[
-        means["sets"] == means["bench"].map(public.groupby("bench")["set"].nunique())
-    ]
+    n_sets = public.groupby("bench")["set"].nunique()
+    means = means[means["sets"] == means["bench"].map(n_sets)]
     rows = pd.concat([means.assign(dataset=means["bench"]), table])
-    text = rows[rows["checkpoint"] == BM25].set_index(["dataset", "lang"])["value"]
-    baseline = text.reindex(
-        pd.MultiIndex.from_frame(rows[["dataset", "lang"]])
-    ).to_numpy()
-    baseline = np.where(rows["checkpoint"] == BM25, np.nan, baseline)
-    named = np.where(np.isnan(baseline), "", "BM25 on the pages’ text")
+    is_bm25 = rows["checkpoint"] == BM25
+    key = ["dataset", "lang"]
+    of_bm25 = rows[is_bm25].set_index(key)["value"]
+    baseline = of_bm25.reindex(pd.MultiIndex.from_frame(rows[key])).to_numpy()
+    baseline = np.where(is_bm25, np.nan, baseline)
+    name = np.where(np.isnan(baseline), "", "BM25 on the pages’ text")
     rows = rows.assign(
-        baseline=baseline, baseline_name=named, metric="NDCG@10", decimals=5
+        baseline=baseline, baseline_name=name, metric="NDCG@10", decimals=5
     )
     return rows.drop(columns=["bench", "set", "sets"])
 
@@ -247,14 +238,8 @@ def document_sets(table: pd.DataFrame, address: str) -> pd.DataFrame:
     each set and language.
     """
     names = table["task"].str.extract(DOCUMENTS)
-    place = (
-        table["model"].str.replace("/", "__")
-        + "/"
-        + table["model_revision"]
-        + "/"
-        + table["task"]
-        + ".json"
-    )
+    folder = table["model"].str.replace("/", "__") + "/" + table["model_revision"]
+    place = folder + "/" + table["task"] + ".json"
     table = pd.DataFrame(
         {
             "checkpoint": table["model"],

@@ -108,33 +108,34 @@ def read(path: Path, model: str = "") -> pd.DataFrame:
             " name."
         )
     try:
-        said, rows = (
-            _vlmevalkit(path)
-            if re.fullmatch(FILE, path.name)
-            else readers[path.suffix](path)
-        )
+        if re.fullmatch(FILE, path.name):
+            checkpoint, rows = _vlmevalkit(path)
+        else:
+            checkpoint, rows = readers[path.suffix](path)
     except (*BROKEN, pd.errors.EmptyDataError) as error:
         raise InputError(
             f"it is no log in the harness's present format ({error!r}): write it again."
         ) from error
     if not rows:
         raise InputError(f"it has no metric that is known here: {OTHER}")
-    return pd.DataFrame(rows).assign(model=model_name(said, model), group="")
+    return pd.DataFrame(rows).assign(model=model_name(checkpoint, model), group="")
 
 
-def model_name(said: str, model: str) -> str:
+def model_name(checkpoint: str, model: str) -> str:
     """Return the name here of the model of a log: `model`, or the released one whose
     checkpoint the log names.
 
     Raises InputError where the log names no checkpoint of a released model, and `model`
     is "".
     """
-    name = model or released.checkpoints().set_index("checkpoint")[
-        "model"
-    ].to_dict().get(said, said)
-    if not (model or name in released.models().index):
+    if model:
+        return model
+    checkpoints = released.checkpoints()
+    model_of = dict(zip(checkpoints["checkpoint"], checkpoints["model"], strict=True))
+    name = model_of.get(checkpoint, checkpoint)
+    if name not in released.models().index:
         raise InputError(
-            f"it names the model {said!r}, which is not a released one: give its name"
+            f"it names the model {checkpoint!r}, which is not a released one: give its name"
             " with --model NAME."
         )
     return name
@@ -144,71 +145,65 @@ def _task(name: str, several: bool) -> tuple:
     """Return the language of a task of lmms-eval, "" where it must be one of `several`,
     and its entry in TASKS.
     """
-    match = next(filter(None, (re.fullmatch(pattern, name) for pattern in TASKS)), None)
-    if not match:
+    matches = [(re.fullmatch(pattern, name), pattern) for pattern in TASKS]
+    found = [(match[1], pattern) for match, pattern in matches if match]
+    if not found:
         raise InputError(
             f"the task {name!r} names no language that is known here: {OTHER}"
         )
-    if bool(match[1]) == several:
-        file = (
-            "*_results.json" if several else f"*_samples_{name}.jsonl (--log_samples)"
-        )
+    lang, pattern = found[0]
+    if lang and several:
+        raise InputError(f"the task {name!r} is in one language: give *_results.json.")
+    if not lang and not several:
         raise InputError(
-            f"the task {name!r} is in"
-            f" {'one language' if several else 'several languages'}: give {file}."
+            f"the task {name!r} is in several languages: give"
+            f" *_samples_{name}.jsonl (--log_samples)."
         )
-    return match[1], *TASKS[match.re.pattern]
+    return lang, *TASKS[pattern]
 
 
 def _lmms_results(path: Path) -> tuple[str, list[dict]]:
-    log, rows = _lmms_log(path), []
+    log = _lmms_log(path)
+    groups = log.get("group_subtasks", {})
+    rows = []
     for task, result in log["results"].items():
         values = {
             key: value
             for key, value in result.items()
             if isinstance(value, int | float)
         }
-        if values and not log.get("group_subtasks", {}).get(
-            task
-        ):  # not a group, which is a mean of tasks
-            lang, dataset, metrics = _task(task, several=False)
-            _check_whole(log, task)
-            n = (
-                0 if dataset == "mmbench" else log["n-samples"][task]["effective"]
-            )  # its cases are groups of questions
-            kept = [
-                (values[f"{key},none"] / by, n, to)
-                for key, (to, by) in metrics.items()
-                if f"{key},none" in values
-            ]
-            rows += [_row(dataset, lang, f"lmms-eval: {task}", *each) for each in kept]
+        is_mean = bool(groups.get(task))  # of several tasks
+        if is_mean or not values:
+            continue
+        lang, dataset, metrics = _task(task, several=False)
+        _check_whole(log, task)
+        # The cases of mmbench are groups of questions.
+        n = 0 if dataset == "mmbench" else log["n-samples"][task]["effective"]
+        for key, (metric, divisor) in metrics.items():
+            value = values.get(f"{key},none")
+            if value is not None:
+                variant = f"lmms-eval: {task}"
+                rows.append(_row(dataset, lang, variant, value / divisor, n, metric))
     return log["model_name"], rows
 
 
 def _lmms_samples(path: Path) -> tuple[str, list[dict]]:
     start, _, task = path.stem.partition("_samples_")
-    _, dataset, keys = _task(task, several=True)
-    results = path.with_name(
-        f"{start}_results.json"
-    )  # samples say neither the model nor whether they are all
+    _, dataset, (metric, language, score) = _task(task, several=True)
+    # Samples say neither the model nor whether they are all.
+    results = path.with_name(f"{start}_results.json")
     if not results.is_file():
-        what = (
+        raise InputError(
             f"there is no {results.name} next to it, which says the model and whether"
-            " these are all questions"
+            " these are all questions: put that of the same evaluation there."
         )
-        raise InputError(f"{what}: put that of the same evaluation there.")
     log = _lmms_log(results)
     _check_whole(log, task)
-
-    lines = [
-        json.loads(line)
-        for line in path.read_text(encoding="utf-8").split("\n")
-        if line
-    ]
-    table = pd.DataFrame([line[keys[0]] for line in lines]).assign(
-        doc_id=[line["doc_id"] for line in lines]
-    )
-    rows = _by_language(table, keys[1], keys[2], "doc_id")
+    lines = path.read_text(encoding="utf-8").split("\n")
+    samples = [json.loads(line) for line in lines if line]
+    table = pd.DataFrame([sample[metric] for sample in samples])
+    table = table.assign(doc_id=[sample["doc_id"] for sample in samples])
+    rows = _by_language(table, language, score, "doc_id")
     counted = log["n-samples"].get(task, {}).get("effective", len(table))
     if counted != len(table):
         raise InputError(
@@ -248,8 +243,8 @@ def _lmms_log(path: Path) -> dict:
 def _other(log: dict | list) -> str:
     """Return what JSON that no harness read here wrote seems to be, in words."""
     keys = set(log) if isinstance(log, dict) else set()
-    for harness, known in OTHERS.items():
-        if known <= keys:
+    for harness, its_keys in OTHERS.items():
+        if its_keys <= keys:
             return f"a result of {harness}"
     if keys and all(isinstance(value, int | float) for value in log.values()):
         return "a list of scores as VLMEvalKit's _score.json, under another name"
@@ -282,83 +277,74 @@ def _by_language(
     question that occurs before.
     """
     names = table[column].fillna("").astype(str).str.strip()
-    if (empty := names.isin(["", "NA", "None", "nan"])).any():
+    empty = names.isin(["", "NA", "None", "nan"])
+    if empty.any():
         raise InputError(
             f"{int(empty.sum()):,} of its {len(table):,} questions have no language in"
             f" {column!r}: add it."
         )
     scores = pd.to_numeric(table[score], errors="coerce")
-    if (wrong := ~scores.between(0, 1)).any():
-        said = table.loc[wrong, score].iloc[0]
+    wrong = ~scores.between(0, 1)
+    if wrong.any():
+        first = str(table.loc[wrong, score].iloc[0])
         raise InputError(
             f"{int(wrong.sum()):,} of its {score!r} are not from 0 to 1, the first"
-            f" {str(said)!r}: judge again."
+            f" {first!r}: judge again."
         )
-    if question in table and (twice := table.duplicated([column, question])).any():
-        first = table.loc[twice, question].iloc[0]
-        what = (
-            f"{int(twice.sum()):,} of its questions occur twice, the first {question}"
-            f" {first}"
+    key = [column, question]
+    if question in table and table.duplicated(key).any():
+        twice = table.loc[table.duplicated(key), question]
+        raise InputError(
+            f"{len(twice):,} of its questions occur twice, the first {question}"
+            f" {twice.iloc[0]}: give the log of one evaluation."
         )
-        raise InputError(f"{what}: give the log of one evaluation.")
     return [(name, part.mean(), len(part)) for name, part in scores.groupby(names)]
 
 
 def _vlmevalkit(path: Path) -> tuple[str, list[dict]]:
-    (model, name, _, _, judge, end), rows = re.fullmatch(FILE, path.name).groups(), []
+    model, name, _, _, judge, end = re.fullmatch(FILE, path.name).groups()
+    rows = []
+    for label, value, n in _vlmevalkit_values(path, name, end):
+        in_one_language = re.fullmatch(ONE, label)
+        country = re.fullmatch(r"\('(\w+)', '([\w ]+)'\)", label)
+        dataset, lang = name.partition("_")[0].lower(), label
+        words = [name, judge]
+        if in_one_language:
+            dataset, lang = SETS[in_one_language[1]], in_one_language[2]
+            words = [label, judge]
+        elif country:
+            lang = country[1]
+            words.append(f"{country[1]}, {country[2]}")
+        if name == "CVQA_EN":  # whatever the country
+            lang = "EN"
+        variant = "VLMEvalKit: " + ", ".join(word for word in words if word)
+        rows.append(_row(dataset, lang, variant, value, n))
+    return model, rows
+
+
+def _vlmevalkit_values(path: Path, name: str, end: str) -> list[tuple[str, float, int]]:
+    """Return label, share and number of questions (0: not stated) of each part of a
+    file; `name`: its data set, `end`: of the file's name.
+    """
     if end == "_score.json":
         scores = json.loads(path.read_text(encoding="utf-8"))
-        parts = [
-            (label, value / 100, 0)
-            for label, value in scores.items()
-            if label != "Overall"
-        ]
-    else:
-        table = pd.read_csv(
-            path,
-            sep="\t" if end == ".tsv" else ",",
-            keep_default_na=False,
-            na_values={"hit": [""]},
-        )
-        table = table.assign(DATASET=name) if re.fullmatch(ONE, name) else table
-        if end == ".tsv":  # a judge's failure is no hit, as in the harness's own means
-            hits = table["hit"].astype(str).map(HITS).where(table["hit"].notna(), 0)
-            table = table.assign(hit=hits.where(hits.notna(), table["hit"]))
-            parts = _by_language(table, SEVERAL.get(name, "DATASET"), "hit", "index")
-        elif name in SEVERAL:
-            parts = [
-                (label, value, 0)
-                for label in table
-                if label.startswith("('")
-                for value in table[label]
-            ]
-        else:
-            parts = [
-                (label, value, 0)
-                for label, value in zip(table["DATASET"], table["Overall"], strict=True)
-            ]
-    for label, value, n in parts:
-        one, place = (
-            re.fullmatch(ONE, label),
-            re.fullmatch(r"\('(\w+)', '([\w ]+)'\)", label),
-        )
-        dataset = SETS[one[1]] if one else name.partition("_")[0].lower()
-        lang = (
-            "EN"
-            if name == "CVQA_EN"
-            else one[2]
-            if one
-            else place[1]
-            if place
-            else label
-        )
-        words = [label if one else name, judge, place and f"{place[1]}, {place[2]}"]
-        rows.append(
-            _row(
-                dataset, lang, "VLMEvalKit: " + ", ".join(filter(None, words)), value, n
-            )
-        )
-    return model, rows
+        scores.pop("Overall", None)
+        return [(label, value / 100, 0) for label, value in scores.items()]
+    separator = "\t" if end == ".tsv" else ","
+    table = pd.read_csv(
+        path, sep=separator, keep_default_na=False, na_values={"hit": [""]}
+    )
+    if re.fullmatch(ONE, name):
+        table = table.assign(DATASET=name)
+    if end == ".tsv":  # a judge's failure is no hit, as in the harness's own means
+        hits = table["hit"].astype(str).map(HITS).where(table["hit"].notna(), 0)
+        table = table.assign(hit=hits.where(hits.notna(), table["hit"]))
+        return _by_language(table, SEVERAL.get(name, "DATASET"), "hit", "index")
+    if name in SEVERAL:
+        labels = [label for label in table if label.startswith("('")]
+        return [(label, value, 0) for label in labels for value in table[label]]
+    values = zip(table["DATASET"], table["Overall"], strict=True)
+    return [(label, value, 0) for label, value in values]
 
 
 def _row(
@@ -378,17 +364,19 @@ def _row(
         raise InputError(
             f"its {metric} in {lang} is {value!r}, not a number: evaluate again."
         )
-    right, task = (
-        round(value * n),
-        "question answering" if metric == "accuracy" else "captioning",
-    )
-    exact = task == "question answering" and n and abs(value * n - right) < 1e-6 * n
-    low, high = bootstrap.exact_interval(right, n) if exact else (float("nan"),) * 2
-    row = {
-        "task": task,
+    is_share = metric == "accuracy"
+    n_right = round(value * n)
+    low = high = float("nan")
+    if is_share and n and abs(value * n - n_right) < 1e-6 * n:
+        low, high = bootstrap.exact_interval(n_right, n)
+    return {
+        "task": "question answering" if is_share else "captioning",
         "dataset": dataset,
         "lang": CODES[lang],
         "variant": variant,
         "metric": metric,
+        "value": value,
+        "ci_low": low,
+        "ci_high": high,
+        "n": n,
     }
-    return row | {"value": value, "ci_low": low, "ci_high": high, "n": n}

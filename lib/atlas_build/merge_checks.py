@@ -42,10 +42,8 @@ def check(table: pd.DataFrame, kind: str, model: str) -> None:
     """
     _check_names(table, kind, model)
     _check_languages(table, kind)
-    _check_values(
-        table,
-        {"zeroshot": _counts, "retrieval": _ranks, "scores": _scores}[kind](table),
-    )
+    expectations = {"zeroshot": _counts, "retrieval": _ranks, "scores": _scores}
+    _check_values(table, expectations[kind](table))
     if kind == "scores":
         _check_whole(table)
 
@@ -57,15 +55,16 @@ def _check_names(table: pd.DataFrame, kind: str, model: str) -> None:
     Scores may also be of released models, of `model`, and on released data sets and
     those of logs.
     """
-    known = (
-        {*released.models().index, *filter(None, [model])} if kind == "scores" else ()
-    )
-    for name in sorted(set(table["model"]).difference(known)):
+    more_models, more_datasets = set(), set()
+    if kind == "scores":
+        more_models = {*released.models().index, model}
+        more_datasets = _datasets_of_scores()
+    for name in sorted(set(table["model"]) - more_models):
         models.get_model(name)
-    known = _datasets_of_scores() if kind == "scores" else ()
-    for name in sorted(set(table["dataset"]).difference(known)):
+    task_of_kind = merge_reading.KINDS[kind]
+    for name in sorted(set(table["dataset"]) - more_datasets):
         task = data_sets.get_dataset(name).task
-        if merge_reading.KINDS[kind] and task != merge_reading.KINDS[kind]:
+        if task_of_kind and task != task_of_kind:
             raise InputError(
                 f"the data set {name!r} is for {task}, not for {kind}: correct the"
                 " column dataset."
@@ -84,24 +83,23 @@ def _check_languages(table: pd.DataFrame, kind: str) -> None:
     """Raise InputError for a code that is not the study's, and for a language that the
     data set has not.
     """
-    empty = {""} if kind == "scores" else set()
-    pairs = table[~table["lang"].isin(empty)][["dataset", "lang"]].drop_duplicates()
+    pairs = table[["dataset", "lang"]].drop_duplicates()
+    if kind == "scores":  # which may be of a group of languages
+        pairs = pairs[pairs["lang"] != ""]
+    # A label set of the user's own may have any language.
+    any_language = kind == "zeroshot" and (table["labels"] != "imagenet-1k").any()
     for dataset, code in pairs.itertuples(index=False):
         if languages.canonical(code) != code:
             raise InputError(
                 f"it calls a language {code!r}: use the study's code"
                 f" {languages.canonical(code)!r}."
             )
-        known = languages_of(dataset)
-        own = (
-            kind == "zeroshot" and not table["labels"].isin(["imagenet-1k"]).all()
-        )  # a label set of one's own
-        if known and code not in known and not own:
-            what = (
+        of_dataset = languages_of(dataset)
+        if of_dataset and code not in of_dataset and not any_language:
+            raise InputError(
                 f"the data set {dataset!r} has nothing in {languages.name(code)}"
-                f" ({code!r})"
+                f" ({code!r}): {near(code, of_dataset)}"
             )
-            raise InputError(f"{what}: {near(code, known)}")
 
 
 @cache
@@ -110,14 +108,12 @@ def languages_of(dataset: str) -> frozenset[str]:
     none where not known.
     """
     table = released.read()
-    known = set(
-        table.loc[table["dataset"] == dataset, "lang"]
-    ) | harness_logs.LANGUAGES.get(dataset, set())
-    if {entry.name: entry.labels for entry in data_sets.DATASETS}.get(
-        dataset
-    ) == "imagenet-1k":
-        known |= set(labels.shipped()["lang"])
-    return frozenset(known)
+    found = set(table.loc[table["dataset"] == dataset, "lang"])
+    found |= harness_logs.LANGUAGES.get(dataset, set())
+    labels_of = {entry.name: entry.labels for entry in data_sets.DATASETS}
+    if labels_of.get(dataset) == "imagenet-1k":
+        found |= set(labels.shipped()["lang"])
+    return frozenset(found)
 
 
 def _check_values(table: pd.DataFrame, fine: dict[str, pd.Series]) -> None:
@@ -127,9 +123,8 @@ def _check_values(table: pd.DataFrame, fine: dict[str, pd.Series]) -> None:
     for expected, rows in fine.items():
         if not rows.all():
             first = table[~rows].iloc[0]
-            row = ", ".join(
-                f"{name} {value}" for name, value in first.items() if value != ""
-            )
+            filled = first[first != ""]
+            row = ", ".join(f"{name} {value}" for name, value in filled.items())
             raise InputError(
                 f"{int((~rows).sum())} row(s) have no {expected}, the first: {row};"
                 " compute it again."
@@ -196,23 +191,25 @@ def _check_whole(table: pd.DataFrame) -> None:
     """
     pairs = zip(table["dataset"], table["lang"], strict=True)
     smallest = pd.Series([_smallest(*pair) for pair in pairs], table.index)
-    if (part := (table["n"] > 0) & (table["n"] < smallest)).any():
-        row, whole = table[part].iloc[0], smallest[part].iloc[0]
-        what = (
-            f"{int(part.sum())} row(s) are of a part of the benchmark, the first with n"
-            f" {row['n']:,} of {whole:,}"
+    is_part = (table["n"] > 0) & (table["n"] < smallest)
+    if is_part.any():
+        row, whole = table[is_part].iloc[0], smallest[is_part].iloc[0]
+        lang = row["lang"]
+        raise InputError(
+            f"{int(is_part.sum())} row(s) are of a part of the benchmark, the first"
+            f" with n {row['n']:,} of {whole:,} on {row['dataset']} in"
+            f" {languages.name(lang)} ({lang}): evaluate the whole of it, without a"
+            " limit."
         )
-        where = f"on {row['dataset']} in {languages.name(row['lang'])} ({row['lang']})"
-        raise InputError(f"{what} {where}: evaluate the whole of it, without a limit.")
 
 
 @cache
 def _asks_both_ways(dataset: str) -> bool:
     """Return whether a data set has retrieval in directions."""
     table = released.read()
-    known = table.loc[table["dataset"] == dataset, "direction"]
+    directions = table.loc[table["dataset"] == dataset, "direction"]
     tasks = {entry.name: entry.task for entry in data_sets.known()}
-    return bool((known != "").any()) or tasks.get(dataset) == "retrieval"
+    return bool((directions != "").any()) or tasks.get(dataset) == "retrieval"
 
 
 @cache
@@ -221,9 +218,8 @@ def _smallest(dataset: str, lang: str) -> int:
     language; 0 where unknown.
     """
     table = released.read()
-    sizes = table.loc[
-        (table["dataset"] == dataset) & (table["lang"] == lang) & (table["n"] > 0), "n"
-    ]
+    rows = table[(table["dataset"] == dataset) & (table["lang"] == lang)]
+    sizes = rows.loc[rows["n"] > 0, "n"]
     return int(sizes.min()) if len(sizes) else 0
 
 
@@ -241,21 +237,23 @@ def check_items(table: pd.DataFrame, kind: str, run: Path) -> None:
         for names, part in tables.read(path, kind).groupby(unit):
             ours.setdefault(names, part)
     for names, part in table.groupby(unit):
-        theirs = part.drop_duplicates(item).set_index(item)[size]
+        given = part.drop_duplicates(item).set_index(item)[size]
         if names in ours:
-            known = ours[names].drop_duplicates(item).set_index(item)[size]
-            _check_same(theirs, known, names, item, f", or other {size}")
-        elif (
-            kind == "zeroshot"
-            and (classes := _classes(dataset, *names, ours, run)) is not None
-        ):
-            known = pd.Series(0, index=pd.Index(sorted(classes), name="wnid"))
-            _check_same(theirs * 0, known, names, item, "")
+            of_run = ours[names].drop_duplicates(item).set_index(item)[size]
+            _check_same(given, of_run, names, item, f", or other {size}")
+            continue
+        classes = None
+        if kind == "zeroshot":
+            classes = _classes(dataset, *names, ours, run)
+        if classes is not None:
+            # Their sizes are not known: only which there are is compared.
+            of_run = pd.Series(0, index=pd.Index(sorted(classes), name="wnid"))
+            _check_same(given * 0, of_run, names, item, "")
 
 
 def _check_same(
-    theirs: pd.Series,
-    known: pd.Series,
+    given: pd.Series,
+    of_run: pd.Series,
     names: tuple[str, str],
     item: list[str],
     more: str,
@@ -263,14 +261,15 @@ def _check_same(
     """Raise InputError where two series, item -> size, differ; `more`: what else may
     differ, in words.
     """
-    if theirs.sort_index().equals(known.sort_index()):
+    if given.sort_index().equals(of_run.sort_index()):
         return
     what = {"wnid": "classes", "query": "queries"}[item[-1]]
-    same = len(theirs.index.intersection(known.index))
+    n_same = len(given.index.intersection(of_run.index))
+    of_set, lang = names
     raise InputError(
-        f"it has {len(theirs):,} {what} of {names[0]} in {languages.name(names[1])}"
-        f" ({names[1]}), and the run {len(known):,}, of which {same:,} are the"
-        f" same{more}: use the same {what} and images."
+        f"it has {len(given):,} {what} of {of_set} in {languages.name(lang)} ({lang}),"
+        f" and the run {len(of_run):,}, of which {n_same:,} are the same{more}: use the"
+        f" same {what} and images."
     )
 
 
@@ -287,9 +286,10 @@ def _classes(
     path = run / "labels" / f"{label_set}.parquet"
     if not path.is_file() and label_set != "imagenet-1k":
         return None
-    known = tables.read(path, "labels") if path.is_file() else labels.shipped()
-    named = set(known.loc[known["lang"] == lang, "wnid"])
-    if shown := {wnid for part in ours.values() for wnid in part["wnid"]}:
-        return named & shown
+    table = tables.read(path, "labels") if path.is_file() else labels.shipped()
+    named = set(table.loc[table["lang"] == lang, "wnid"])
+    in_run = {wnid for part in ours.values() for wnid in part["wnid"]}
+    if in_run:
+        return named & in_run
     sizes = {entry.name: entry.n_classes for entry in data_sets.known()}
-    return named if sizes.get(dataset) == known["wnid"].nunique() else None
+    return named if sizes.get(dataset) == table["wnid"].nunique() else None

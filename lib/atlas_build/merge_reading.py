@@ -27,17 +27,19 @@ KINDS = {"zeroshot": "zero-shot", "retrieval": "retrieval", "scores": ""}
 NEEDED = ("dataset", "model", "lang", "metric", "value")
 OTHERS = ("task", "group", "variant", "ci_low", "ci_high", "n", "origin")
 # Words of other projects for a metric, without signs and in lower case.
-WORDS = {"r": "recall", "hit": "recall", "hits": "recall", "acc": "accuracy"}
-WORDS |= {
+WORDS = {
+    "r": "recall",
+    "hit": "recall",
+    "hits": "recall",
+    "acc": "accuracy",
     "medianrank": "median rank",
     "medr": "median rank",
     "meanperclassrecall": "mean per class",
-}
-WORDS |= {
     "meanperclassaccuracy": "mean per class",
     "imageretrievalrecall": "t2i recall",
+    "textretrievalrecall": "i2t recall",
+    "cosinespearman": "spearman",
 }
-WORDS |= {"textretrievalrecall": "i2t recall", "cosinespearman": "spearman"}
 
 
 def read_results(path: Path, model: str) -> tuple[str, pd.DataFrame]:
@@ -49,32 +51,39 @@ def read_results(path: Path, model: str) -> tuple[str, pd.DataFrame]:
     """
     if not path.is_file():
         raise InputError("there is no such file: give the path of one.")
-    if not re.fullmatch(harness_logs.FILE, path.name) and embedding_logs.made_by(path):
+    is_log = re.fullmatch(harness_logs.FILE, path.name)
+    if not is_log and embedding_logs.made_by(path):
         return "scores", _typed(embedding_logs.read(path, model))
-    if path.suffix not in (".parquet", ".csv") or re.fullmatch(
-        harness_logs.FILE, path.name
-    ):
+    if is_log or path.suffix not in (".parquet", ".csv"):
         return "scores", tables.typed(harness_logs.read(path, model), "scores")
-
-    parquet = path.suffix == ".parquet"
-    columns = set(
-        pq.read_schema(path).names if parquet else own_tables.read(path, "results")
-    )
-    if columns.issuperset(NEEDED) and columns.issubset([*NEEDED, *OTHERS]):
+    kind = _kind(path)
+    if kind == "scores without some columns":
         return "scores", read_scores(path)
-    shared = {
-        name: len(columns & set(schema)) / len({*columns, *schema})
-        for name, (schema, _) in tables.SCHEMAS.items()
-    }
-    kind = (tables.made_from(path).get("table") if parquet else "") or max(
-        shared, key=shared.get
-    )
     if kind not in KINDS:
         raise InputError(
             f"it is a table of {kind}, and {', '.join(KINDS)} can be merged: give one"
             " of these."
         )
     return kind, tables.typed(tables.read(path, kind), kind)
+
+
+def _kind(path: Path) -> str:
+    """Return the schema that a table is nearest to, or that it was written in; "scores
+    without some columns" for what `read_scores` completes.
+    """
+    is_parquet = path.suffix == ".parquet"
+    if is_parquet:
+        columns = set(pq.read_schema(path).names)
+    else:
+        columns = set(own_tables.read(path, "results"))
+    if columns.issuperset(NEEDED) and columns.issubset([*NEEDED, *OTHERS]):
+        return "scores without some columns"
+    written_as = tables.made_from(path).get("table") if is_parquet else ""
+    shared = {
+        name: len(columns & set(schema)) / len({*columns, *schema})
+        for name, (schema, _) in tables.SCHEMAS.items()
+    }
+    return written_as or max(shared, key=shared.get)
 
 
 def read_scores(path: Path) -> pd.DataFrame:
@@ -87,14 +96,12 @@ def read_scores(path: Path) -> pd.DataFrame:
     if path.suffix == ".parquet":
         return _typed(pd.read_parquet(path))
     table = own_tables.read(path, "results")
-    texts = [
-        column for column in table if column not in ("value", "ci_low", "ci_high", "n")
-    ]
+    numbers = [name for name in ("value", "ci_low", "ci_high", "n") if name in table]
+    texts = [name for name in table if name not in numbers]
     own_tables.check_texts(table, texts, path)
-    for column in set(table) - set(texts):
-        table[column] = tables.numbers(
-            table[column], path, column != "value", whole=column == "n"
-        )
+    for name in numbers:
+        may_be_empty = name != "value"
+        table[name] = tables.numbers(table[name], path, may_be_empty, whole=name == "n")
     return _typed(table)
 
 
@@ -102,36 +109,27 @@ def _typed(table: pd.DataFrame) -> pd.DataFrame:
     """Return rows of scores with all columns: by default no group, no variant, no
     interval, an unknown n, 0.
     """
-    known = {
-        "group": "",
-        "variant": "",
-        "ci_low": float("nan"),
-        "ci_high": float("nan"),
-        "n": 0,
-    }
-    table = table.assign(
-        **{name: value for name, value in known.items() if name not in table}
-    )
-    table = table.fillna({"group": "", "variant": "", "n": 0})
-    table = table.assign(
-        metric=[
-            metric(*pair)
-            for pair in zip(table["metric"], table["dataset"], strict=True)
-        ]
-    )
+    defaults = {"group": "", "variant": "", "ci_low": None, "ci_high": None, "n": 0}
+    lacking = {name: value for name, value in defaults.items() if name not in table}
+    table = table.assign(**lacking).fillna({"group": "", "variant": "", "n": 0})
+    pairs = zip(table["metric"], table["dataset"], strict=True)
+    table = table.assign(metric=[metric(name, dataset) for name, dataset in pairs])
     if "task" not in table:
         table = table.assign(task=table["dataset"].map(_task))
-    columns = tables.SCHEMAS["scores"][0]
-    whole = [name for name, kind in columns.items() if kind == pa.int64()]
-    for name in whole:
-        if (broken := table[name] % 1 != 0).any():
+    columns, _ = tables.SCHEMAS["scores"]
+    types = {
+        name: "int64" if kind == pa.int64() else "float64"
+        for name, kind in columns.items()
+        if kind in (pa.int64(), pa.float64())
+    }
+    for name, kind in types.items():
+        broken = table[name] % 1 != 0 if kind == "int64" else None
+        if broken is not None and broken.any():
             raise InputError(
                 f"its {name} is {table.loc[broken, name].iloc[0]}, expected a whole"
                 " number: correct it."
             )
-    return tables.typed(
-        table.astype(dict.fromkeys(whole, "int64"))[list(columns)], "scores"
-    )
+    return tables.typed(table.astype(types)[list(columns)], "scores")
 
 
 def _task(dataset: str) -> str:
@@ -152,20 +150,17 @@ def metric(name: str, dataset: str) -> str:
     >>> metric("top-1 accuracy", "imagenet-1k")
     'accuracy@1'
     """
-    known = metrics(dataset)
-    if not known or name in known:
+    of_dataset = metrics(dataset)
+    if not of_dataset or name in of_dataset:
         return name
-    spelt = {_plain(one): one for one in known}
+    ours = {_plain(metric): metric for metric in of_dataset}
     plain = _plain(name)
-    for one in (
-        plain,
-        f"{plain}1",
-        plain.removesuffix("1"),
-    ):  # "accuracy" is that of the first answer, accuracy@1
-        if one in spelt:
-            return spelt[one]
+    # "accuracy" is that of the first answer, accuracy@1.
+    for spelling in (plain, f"{plain}1", plain.removesuffix("1")):
+        if spelling in ours:
+            return ours[spelling]
     raise InputError(
-        f"the data set {dataset!r} has no metric {name!r}: {near(name, known)}"
+        f"the data set {dataset!r} has no metric {name!r}: {near(name, of_dataset)}"
     )
 
 
@@ -175,18 +170,19 @@ def metrics(dataset: str) -> frozenset[str]:
     where it is not known.
     """
     table = released.read()
-    known = set(table.loc[table["dataset"] == dataset, "metric"])
-    task = {entry.name: entry.task for entry in data_sets.known()}.get(dataset, "")
+    found = set(table.loc[table["dataset"] == dataset, "metric"])
+    tasks = {entry.name: entry.task for entry in data_sets.known()}
+    task = tasks.get(dataset, "")
     if task == "zero-shot":
-        known |= {"accuracy@1", "accuracy@5", "mean per class"}
-    if task == "retrieval" or "recall@1" in known:
+        found |= {"accuracy@1", "accuracy@5", "mean per class"}
+    if task == "retrieval" or "recall@1" in found:
         ways = ["", *(f"{way} " for way in retrieval.DIRECTIONS)]
-        known |= {f"{way}{one}" for way in ways for one in retrieval.METRICS}
+        found |= {f"{way}{metric}" for way in ways for metric in retrieval.METRICS}
     if dataset in harness_logs.LANGUAGES or task not in ("zero-shot", "retrieval", ""):
-        known |= {"accuracy"}
+        found |= {"accuracy"}
     if dataset == "xm3600":
-        known |= set(harness_logs.HIGHEST)
-    return frozenset(known)
+        found |= set(harness_logs.HIGHEST)
+    return frozenset(found)
 
 
 def _plain(name: str) -> str:

@@ -8,47 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.test_leaderboard import counts, queries
 from atlas_build import merge_reading, merged
 from babelatlas.analysis import leaderboard, outcomes
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.lexicon import labels
-
-OWN, THEIRS = "openai-b32", "msiglip-b16"
-RATES = {"de": 0.5, "sw": 0.25}
-RANKS = [(1, 1, 1), (2, 3, 1)]
-
-
-def classified(model, rates=RATES, **said):
-    return counts(
-        model, rates, **({"dataset": "pictograms", "labels": "pictograms"} | said)
-    )
-
-
-def retrieved(model, **said):
-    return queries(
-        model, RANKS, dataset="pictogram-captions", captions="chosen", **said
-    )
-
-
-def scored(model=THEIRS, **said):
-    row = {
-        "task": "zeroshot",
-        "dataset": "imagenet-1k",
-        "model": model,
-        "lang": "de",
-        "group": "",
-        "variant": "",
-    }
-    row |= {
-        "metric": "accuracy@1",
-        "value": 0.5,
-        "ci_low": 0.25,
-        "ci_high": 0.75,
-        "n": 80,
-    }
-    return pd.DataFrame([row | said])
+from tables_of_others import OWN, RATES, THEIRS, classified, retrieved, scored
 
 
 @pytest.fixture

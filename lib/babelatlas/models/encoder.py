@@ -118,8 +118,10 @@ def pictures(images: Iterable[Image.Image | str | os.PathLike]) -> list[Image.Im
     """
     images = [images] if isinstance(images, Image.Image | str | os.PathLike) else images
     return [
-        plain(one, True) if isinstance(one, Image.Image) else open_image(one, True)
-        for one in images
+        plain(image, True)
+        if isinstance(image, Image.Image)
+        else open_image(image, True)
+        for image in images
     ]
 
 
@@ -133,11 +135,10 @@ def half_products(device: str, precision: str) -> AbstractContextManager:
     from torch.utils._python_dispatch import TorchDispatchMode
 
     half, ops, aten = getattr(torch, precision), torch.ops.mkldnn, torch.ops.aten
-    if (
-        ops._is_mkldnn_bf16_supported
-        if precision == "bfloat16"
-        else ops._is_mkldnn_fp16_supported
-    )():
+    has_instructions = ops._is_mkldnn_fp16_supported
+    if precision == "bfloat16":
+        has_instructions = ops._is_mkldnn_bf16_supported
+    if has_instructions():
         return nullcontext()
     slow = (
         aten.linear,
@@ -154,11 +155,11 @@ def half_products(device: str, precision: str) -> AbstractContextManager:
         def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
             if operation.overloadpacket not in slow or args[0].dtype != half:
                 return operation(*args, **(kwargs or {}))
-            wide = [
+            in_float32 = [
                 part.float() if isinstance(part, torch.Tensor) else part
                 for part in args
             ]
-            return operation(*wide, **(kwargs or {})).to(half)
+            return operation(*in_float32, **(kwargs or {})).to(half)
 
     return InFloat32()
 
@@ -187,13 +188,9 @@ def find_device(device: str) -> str:
         return device
     import torch
 
-    return (
-        "cuda"
-        if torch.cuda.is_available()
-        else "mps"
-        if torch.backends.mps.is_available()
-        else "cpu"
-    )
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
 def find_precision(precision: str, device: str) -> str:
@@ -205,9 +202,6 @@ def find_precision(precision: str, device: str) -> str:
     if device.startswith("cuda"):
         import torch
 
-        return (
-            "bfloat16"
-            if torch.cuda.is_bf16_supported(including_emulation=False)
-            else "float16"
-        )
+        has_bfloat16 = torch.cuda.is_bf16_supported(including_emulation=False)
+        return "bfloat16" if has_bfloat16 else "float16"
     return "float32"

@@ -167,13 +167,11 @@ def fetch(entry: Model | Translator) -> Iterator[str]:
         folder, size = _fetched(entry, source), 0
         for path in files_below(folder):
             size += path.stat().st_size
-            # the hub calls a large file by its SHA-256, a small one by git's shorter
-            # name
-            known = path.resolve().name
-            if (
-                re.fullmatch("[0-9a-f]{64}", known)
-                and tables.fingerprint(path) != known
-            ):
+            # The hub calls a large file by its SHA-256, a small one by git's shorter
+            # name.
+            name = path.resolve().name
+            is_sha256 = re.fullmatch("[0-9a-f]{64}", name)
+            if is_sha256 and tables.fingerprint(path) != name:
                 raise InputError(
                     f"{path} is damaged: delete {path.resolve()}, then"
                     f" {fetch_hint(entry)}"

@@ -207,25 +207,22 @@ def resolve(facts: dict, tables: dict[str, dict], what: str) -> dict:
             )
         return tables[table][name]
 
-    def source(one: str | dict) -> dict:
-        keys = dict(look_up(one, "repositories") if isinstance(one, str) else one)
+    def source(given: str | dict) -> dict:
+        is_name = isinstance(given, str)
+        keys = dict(look_up(given, "repositories") if is_name else given)
         if isinstance(keys.get("files"), str):
             keys["files"] = look_up(keys["files"], "files")
         return keys
 
     facts = (look_up(facts["like"], "shared") if "like" in facts else {}) | facts
     facts.pop("like", None)
-    own = {
-        key: facts.pop(key)
-        for key in ("repository", "revision", "files")
-        if key in facts
-    }
-    main = facts.pop("source", own)
+    keys = ("repository", "revision", "files")
+    of_entry = {key: facts.pop(key) for key in keys if key in facts}
+    main = facts.pop("source", of_entry)
     facts["source"] = source(main) if main else None
     if "companions" in facts:
-        facts["companions"] = {
-            role: source(one) for role, one in facts["companions"].items()
-        }
+        companions = facts["companions"].items()
+        facts["companions"] = {role: source(given) for role, given in companions}
     return facts
 
 
@@ -260,7 +257,7 @@ def known() -> dict[str, Model]:
     """
     described = json.loads(os.environ.get(CUSTOM) or "{}")
     return {model.name: model for model in MODELS} | {
-        name: custom(name, one) for name, one in described.items()
+        name: custom(name, facts) for name, facts in described.items()
     }
 
 

@@ -87,20 +87,18 @@ def read_translators(
     """Return the translators of a TOML file like `data/translators.toml`; raises
     InputError for what does not fit.
     """
-    known, entries = registry.read_tables(path), []
-    for name, facts in known["translators"].items():
+    shared = registry.read_tables(path)
+    entries = []
+    for name, facts in shared["translators"].items():
         what = f"The translator {name!r} in {path}"
-        entries.append(
-            validate(
-                Translator, registry.resolve(facts, known, what) | {"name": name}, what
-            )
-        )
+        resolved = registry.resolve(facts, shared, what) | {"name": name}
+        entries.append(validate(Translator, resolved, what))
     return entries
 
 
 TRANSLATORS = read_translators()
 # What a chat model is asked, also one that is not in the list.
-QUESTION = next(one.question for one in TRANSLATORS if one.chat)
+QUESTION = next(entry.question for entry in TRANSLATORS if entry.chat)
 
 
 def names() -> list[str]:
@@ -115,10 +113,10 @@ def get_translator(name: str) -> Translator:
     >>> get_translator("llava-1.5-7b").licence
     'Llama 2'
     """
-    known = {translator.name: translator for translator in TRANSLATORS}
-    if name not in known:
-        raise InputError(f"There is no translator {name!r}: {near(name, known)}")
-    return known[name]
+    entries = {translator.name: translator for translator in TRANSLATORS}
+    if name not in entries:
+        raise InputError(f"There is no translator {name!r}: {near(name, entries)}")
+    return entries[name]
 
 
 def find(name: str, checkpoint: str | os.PathLike = "") -> Translator:

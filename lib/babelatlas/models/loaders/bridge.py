@@ -182,35 +182,32 @@ class BridgeEncoder(Encoder):
         vectors of one fold can then be compared: those of another are made of its
         classes.
         """
-        n, weights, langs = (
-            self.how.folds,
-            self.image_tower.weights,
-            np.asarray(list(langs)),
-        )
-        if n and wnids is None:
-            why = (
-                "leaves each text's own class out, and these texts have no classes"
-                " (wnid)"
-            )
+        n_folds, weights = self.how.folds, self.image_tower.weights
+        langs = np.asarray(list(langs))
+        if n_folds and wnids is None:
             raise InputError(
-                f"The model {self.name!r} {why}: take a bridge without folds."
+                f"The model {self.name!r} leaves each text's own class out, and these"
+                " texts have no classes (wnid): take a bridge without folds."
             )
         texts = np.array(texts, np.float32)
         for lang in np.unique(langs) if self.how.centred else ():
             rows = langs == lang
             texts[rows] -= texts[rows].mean(0) if rows.sum() > 1 else names.mean(0)
         texts = _unit(texts)
-        fold, own = np.zeros(len(texts)), np.ones(len(names))
-        if n:
-            fold, own = synsets.fold_of(wnids, n), synsets.fold_of(self.wnids, n)
-        made = np.empty((len(texts), weights.shape[1]), np.float32)
-        for one in np.unique(fold):
-            rows = np.flatnonzero(fold == one)
+        # Without folds no class is in the one fold of all texts.
+        fold_of_text, fold_of_name = np.zeros(len(texts)), np.ones(len(names))
+        if n_folds:
+            fold_of_text = synsets.fold_of(wnids, n_folds)
+            fold_of_name = synsets.fold_of(self.wnids, n_folds)
+        vectors = np.empty((len(texts), weights.shape[1]), np.float32)
+        for fold in np.unique(fold_of_text):
+            rows = np.flatnonzero(fold_of_text == fold)
+            joined = fold_of_name != fold
             for part in np.split(rows, range(ROWS, len(rows), ROWS)):
-                made[part] = class_vectors(
-                    texts[part], names[own != one], weights[own != one], self.how
+                vectors[part] = class_vectors(
+                    texts[part], names[joined], weights[joined], self.how
                 )
-        return made
+        return vectors
 
 
 class ImageTower(Encoder):

@@ -80,19 +80,21 @@ def _naflex(checkpoint: Checkpoint) -> Towers:
     patch, most = prepare.patch_size, prepare.max_num_patches
 
     def transform(picture: Image.Image) -> np.ndarray:
-        made = prepare(images=picture, return_tensors="np")
-        there, (_, width) = made["pixel_attention_mask"][0], made["spatial_shapes"][0]
-        return np.c_[
-            made["pixel_values"][0], there, there * (np.arange(most) % width == 0)
-        ].astype(np.float32)
+        prepared = prepare(images=picture, return_tensors="np")
+        is_patch = prepared["pixel_attention_mask"][0]
+        _, width = prepared["spatial_shapes"][0]
+        is_first = is_patch * (np.arange(most) % width == 0)
+        patches = np.c_[prepared["pixel_values"][0], is_patch, is_first]
+        return patches.astype(np.float32)
 
     def image(pixels):
-        there, height = pixels[..., -2] > 0, (pixels[..., -1] > 0).sum(1)
+        is_patch = pixels[..., -2] > 0
+        height = (pixels[..., -1] > 0).sum(1)
         shapes = height[:, None].repeat(1, 2)
-        shapes[:, 1] = there.sum(1) // height
+        shapes[:, 1] = is_patch.sum(1) // height
         inputs = {
             "pixel_values": pixels[..., :-2],
-            "pixel_attention_mask": there.int(),
+            "pixel_attention_mask": is_patch.int(),
             "spatial_shapes": shapes,
         }
         return siglip.get_image_features(**inputs).pooler_output
@@ -186,14 +188,12 @@ def check_loaded(
     `output_loading_info`; `ignored`: how names begin that may be missing or left over.
     """
     for kind in ("missing_keys", "unexpected_keys", "mismatched_keys"):
-        names = [
-            str(one[0] if isinstance(one, tuple) else one) for one in info.get(kind, ())
-        ]
-        names = [
-            one
-            for one in names
-            if not one.startswith(ignored) and one.rpartition(".")[2] not in COUNTERS
-        ]
+        names = []
+        for item in info.get(kind, ()):
+            name = str(item[0] if isinstance(item, tuple) else item)
+            is_counter = name.rpartition(".")[2] in COUNTERS
+            if not (is_counter or name.startswith(ignored)):
+                names.append(name)
         if names:
             raise checkpoint.error(
                 f"{file} does not fit its configuration ({kind}: {len(names)}, such as"

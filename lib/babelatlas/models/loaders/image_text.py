@@ -141,9 +141,8 @@ class ImageTextScorer:
             )
             with quiet():
                 if self.entry.chat:
-                    parts = [{"type": "image", "image": one} for one in pictures] + [
-                        {"type": "text", "text": question}
-                    ]
+                    parts = [{"type": "image", "image": image} for image in pictures]
+                    parts.append({"type": "text", "text": question})
                     inputs = self.processor.apply_chat_template(
                         [{"role": "user", "content": parts}],
                         add_generation_prompt=True,

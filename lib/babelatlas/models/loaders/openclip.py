@@ -118,9 +118,12 @@ def pieces(tokenizer, special: bool = True) -> Callable[[list[str]], list[list[i
     backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
     backend.no_truncation()
     backend.no_padding()
-    return lambda texts: [
-        one.ids for one in backend.encode_batch_fast(texts, add_special_tokens=special)
-    ]
+
+    def encode(texts: list[str]) -> list[list[int]]:
+        encoded = backend.encode_batch_fast(texts, add_special_tokens=special)
+        return [text.ids for text in encoded]
+
+    return encode
 
 
 def tail(encode: Callable[[list[str]], list[list[int]]]) -> int:
@@ -192,13 +195,12 @@ def _published(checkpoint: Checkpoint) -> dict | None:
 
     entry = checkpoint.entry
     for tag in open_clip.list_pretrained_tags_by_model(entry.architecture):
-        known = open_clip.get_pretrained_cfg(entry.architecture, tag)
-        if entry.source and known.get("hf_hub", "").split("/")[
-            :2
-        ] == entry.source.repository.split("/"):
+        configuration = open_clip.get_pretrained_cfg(entry.architecture, tag)
+        repository = configuration.get("hf_hub", "").split("/")[:2]
+        if entry.source and repository == entry.source.repository.split("/"):
             return {
                 "model_cfg": open_clip.get_model_config(entry.architecture),
-                "preprocess_cfg": known,
+                "preprocess_cfg": configuration,
             }
     return None
 
@@ -211,8 +213,8 @@ def _open_clip_tokenizer(checkpoint: Checkpoint, text: dict):
     settings |= text.get("tokenizer_kwargs") or {}
     if not text.get("hf_tokenizer_name"):
         return SimpleTokenizer(**settings)
-    own = any((checkpoint.folder / name).is_file() for name in TOKENIZERS)
-    folder = checkpoint.folder if own else checkpoint.part("text")
+    is_here = any((checkpoint.folder / name).is_file() for name in TOKENIZERS)
+    folder = checkpoint.folder if is_here else checkpoint.part("text")
     with checkpoint.blaming(checkpoint.at(folder).find_file(*TOKENIZERS)):
         return HFTokenizer(str(folder), **settings)
 
@@ -257,28 +259,23 @@ def _with_language(
     # The tokenizer's own setting of the language is shared by all threads, and
     # open_clip 3.3's `set_language` changes nothing under transformers 5: so the id is
     # written here.
-    codes, encode = (
-        languages.table().set_index("code")["nllb"],
-        pieces(inner, special=False),
-    )
-    end, last = (
-        inner.eos_token_id,
-        getattr(inner, "legacy_behaviour", False),
-    )  # of the tokenizer's files
+    codes = languages.table().set_index("code")["nllb"]
+    encode = pieces(inner, special=False)
+    end = inner.eos_token_id
+    # Older files of the tokenizer say that the language comes last.
+    mark_is_last = getattr(inner, "legacy_behaviour", False)
 
     def with_language(texts: list[str], lang: str) -> list[list[int]]:
         code = codes[languages.canonical(lang)] if lang else ""
         mark = inner.convert_tokens_to_ids(code) if code else None
         if mark is None or mark == inner.unk_token_id:
-            what = (
-                f"The model {checkpoint.entry.name!r} needs the language of each text"
+            raise InputError(
+                f"The model {checkpoint.entry.name!r} needs the language of each text,"
+                f" and {lang!r} has no code of NLLB-200: leave it out, or name another"
+                " in its place (`nllb_fallback_language`)."
             )
-            fix = (
-                "leave it out, or name another in its place (`nllb_fallback_language`)"
-            )
-            raise InputError(f"{what}, and {lang!r} has no code of NLLB-200: {fix}.")
-        return [
-            [*ids, end, mark] if last else [mark, *ids, end] for ids in encode(texts)
-        ]
+        if mark_is_last:
+            return [[*ids, end, mark] for ids in encode(texts)]
+        return [[mark, *ids, end] for ids in encode(texts)]
 
-    return with_language, 2 if last else 1
+    return with_language, 2 if mark_is_last else 1

@@ -127,18 +127,16 @@ def _run(checkpoint: Checkpoint, pictures: bool = False) -> tuple:
         from transformers.dynamic_module_utils import get_class_from_dynamic_module
 
         classes = checkpoint.read_json("config.json")["auto_map"]
-        configuration, kind = (
-            get_class_from_dynamic_module(classes[one], name)
-            for one in ("AutoConfig", "AutoModel")
-        )
-        model, prepare = kind(configuration.from_pretrained(name)), []
+        configuration = get_class_from_dynamic_module(classes["AutoConfig"], name)
+        kind = get_class_from_dynamic_module(classes["AutoModel"], name)
+        model = kind(configuration.from_pretrained(name))
+        prepare = []
         if pictures:
-            processor = checkpoint.read_json(huggingface.PICTURES[0])["auto_map"][
-                "AutoImageProcessor"
-            ]
-            prepare = [
-                get_class_from_dynamic_module(processor, name).from_pretrained(name)
-            ]
+            classes = checkpoint.read_json(huggingface.PICTURES[0])["auto_map"]
+            processor = get_class_from_dynamic_module(
+                classes["AutoImageProcessor"], name
+            )
+            prepare.append(processor.from_pretrained(name))
     tensors = {
         name: value
         for file in files

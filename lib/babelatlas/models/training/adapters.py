@@ -19,10 +19,8 @@ WEIGHTS, SETTINGS = "adapter.safetensors", "adapter.json"
 # Layers that normalise before their parts: how the names of their classes end, and what
 # their second normalisation is called: in open_clip's towers; in those of CLIP's and
 # SigLIP's kind; in M2M-100.
-PRE_NORM, NORMS = (
-    ("AttentionBlock", "EncoderLayer"),
-    ("ln_2", "layer_norm2", "final_layer_norm"),
-)
+PRE_NORM = ("AttentionBlock", "EncoderLayer")
+NORMS = ("ln_2", "layer_norm2", "final_layer_norm")
 # How the names of the modules begin that belong to the pictures.
 PICTURES = ("visual", "vision", "image")
 
@@ -34,19 +32,17 @@ def layers(module) -> list[tuple[str, object, object]]:
     A layer that normalises after its feed-forward part is hooked at that normalisation.
     """
     hooked = []
-    for name, one in module.named_modules():
+    for name, layer in module.named_modules():
         if any(part.startswith(PICTURES) for part in name.split(".")):
             continue
-        norm = next((getattr(one, norm) for norm in NORMS if hasattr(one, norm)), None)
-        if norm is not None and type(one).__name__.endswith(PRE_NORM):
-            hooked.append((name, one, norm))
+        norms = [getattr(layer, norm) for norm in NORMS if hasattr(layer, norm)]
+        if norms and type(layer).__name__.endswith(PRE_NORM):
+            hooked.append((name, layer, norms[0]))
             continue
-        norm = getattr(
-            one,
-            "output_layer_norm",
-            getattr(getattr(one, "output", None), "LayerNorm", None),
-        )
-        if norm is not None and (hasattr(one, "intermediate") or hasattr(one, "ffn")):
+        in_output = getattr(getattr(layer, "output", None), "LayerNorm", None)
+        norm = getattr(layer, "output_layer_norm", in_output)
+        feeds_forward = hasattr(layer, "intermediate") or hasattr(layer, "ffn")
+        if norm is not None and feeds_forward:
             hooked.append((name, norm, norm))
     if not hooked:
         raise InputError(
@@ -73,23 +69,18 @@ def attach(module, settings: dict) -> dict:
     module.adapters, module.adapter_hooks = nn.ModuleList(), []
     generator = torch.Generator().manual_seed(settings["seed"])
     for (_, layer, norm), width in zip(hooked, widths, strict=True):
-        one = nn.Sequential(
-            nn.Linear(width, width // reduction),
-            nn.ReLU(),
-            nn.Linear(width // reduction, width),
-        )
-        for linear in (one[0], one[2]):
+        down = nn.Linear(width, width // reduction)
+        up = nn.Linear(width // reduction, width)
+        for linear in (down, up):
             nn.init.normal_(linear.weight, std=0.02, generator=generator)
             nn.init.zeros_(linear.bias)
-        module.adapters.append(one.to(norm.weight.device))
-        register = (
-            layer.register_forward_pre_hook
-            if layer is norm
-            else layer.register_forward_hook
-        )
-        module.adapter_hooks.append(
-            register(_before_norm(one) if layer is norm else _after_layer(one))
-        )
+        adapter = nn.Sequential(down, nn.ReLU(), up)
+        module.adapters.append(adapter.to(norm.weight.device))
+        if layer is norm:
+            hook = layer.register_forward_pre_hook(_before_norm(adapter))
+        else:
+            hook = layer.register_forward_hook(_after_layer(adapter))
+        module.adapter_hooks.append(hook)
     return {
         f"adapters.{name}": weight
         for name, weight in module.adapters.named_parameters()
@@ -174,11 +165,7 @@ def load(module, folder: str | os.PathLike, settings: dict) -> dict:
 
     file = tables.locate(folder) / WEIGHTS
     stored, weights = load_file(file), attach(module, settings)
-    shapes = [
-        {name: tuple(value.shape) for name, value in one.items()}
-        for one in (stored, weights)
-    ]
-    if shapes[0] != shapes[1]:
+    if _shapes(stored) != _shapes(weights):
         raise InputError(
             f"The adapter {file} does not fit the model {settings['base']!r}: it is of"
             " another model."
@@ -187,3 +174,7 @@ def load(module, folder: str | os.PathLike, settings: dict) -> dict:
         for name, value in weights.items():
             value.copy_(stored[name])
     return weights
+
+
+def _shapes(weights: dict) -> dict[str, tuple[int, ...]]:
+    return {name: tuple(value.shape) for name, value in weights.items()}
