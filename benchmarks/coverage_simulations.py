@@ -33,7 +33,15 @@ from statsmodels.stats.proportion import proportion_confint
 from babelatlas.analysis import leaderboard, ranking
 from babelatlas.base import languages, published
 from babelatlas.base.paths import DATA
-from babelatlas.stats import bootstrap, correlation, tests
+from babelatlas.stats import (
+    bootstrap,
+    correlation,
+    multiple_comparisons,
+    permutation,
+    proportions,
+    ranks,
+    thresholds,
+)
 
 OURS, PLAIN = "as in this book", "plain percentiles"
 
@@ -146,7 +154,7 @@ def mean_over_languages(
     )
     ends = _both(resampled, level, n)
     if population is not None:
-        ends[OURS] = bootstrap.share_interval(
+        ends[OURS] = proportions.share_interval(
             scores, np.ones(scores.shape), ends[OURS], level
         )
     ends |= {"Student's t": (value - half, value + half)}
@@ -205,8 +213,8 @@ def accuracy_over_classes(
     )
     found |= {"expanded percentiles": found[OURS]}
     for name, ends in found.items():
-        near = bootstrap.SKEWED if name == OURS else 1e-9
-        found[name] = bootstrap.share_interval(
+        near = proportions.SKEWED if name == OURS else 1e-9
+        found[name] = proportions.share_interval(
             shares, np.ones(shares.shape), ends, level, near
         )
     found["images independent"] = wilson(value, np.full(worlds, n * images), level)
@@ -444,7 +452,7 @@ def rank(
         scores = np.asarray(gaps, float) + effects
         both = []
         for clusters in (n, None):
-            found = tests.rank_intervals(
+            found = ranks.rank_intervals(
                 names, scores.mean(axis=0), drawn @ scores, level, clusters
             )
             place = np.argsort(found["name"].to_numpy())
@@ -500,9 +508,10 @@ def order(
             + rng.normal(size=(2, n, models))
         )
         truth, value = (
-            float(ranking.kendall(*each)) for each in (true, scores.mean(axis=1))
+            float(correlation.kendall_by_row(*each))
+            for each in (true, scores.mean(axis=1))
         )
-        taus = ranking.kendall(drawn @ scores[0], drawn @ scores[1])
+        taus = correlation.kendall_by_row(drawn @ scores[0], drawn @ scores[1])
         ends = (
             ranking.reflected(value, taus, -1, level, n),
             ranking.reflected(value, taus, -1, level),
@@ -527,7 +536,7 @@ def above(
     """Return the coverage of the interval of a number of languages whose accuracy
     reaches `threshold`.
 
-    For `tests.languages_above`: the true accuracies of `n` languages follow a beta
+    For `thresholds.languages_above`: the true accuracies of `n` languages follow a beta
     distribution with mean 0.3 and parameters that add up to 4; each is measured on
     `images` independent images. The truth is the number of the true accuracies that
     reach the threshold.
@@ -543,7 +552,9 @@ def above(
         }
     )
     table["value"] = rng.binomial(images, true).ravel() / images
-    found = tests.languages_above(table, [threshold], "model", n_resamples, level, seed)
+    found = thresholds.languages_above(
+        table, [threshold], "model", n_resamples, level, seed
+    )
     truth = (true >= threshold).sum(axis=1)
     return _rows(
         "images resampled",
@@ -569,10 +580,10 @@ def _significant(
     `ranking.members`.
     """
     first, second = np.triu_indices(scores.shape[1], 1)
-    p, together = tests.step_down(
+    p, together = permutation.step_down(
         member.T @ (scores[:, first] - scores[:, second]), n_permutations, seed
     )
-    return np.array([together, tests.holm(p), p]) < alpha
+    return np.array([together, multiple_comparisons.holm(p), p]) < alpha
 
 
 def family_wise(
@@ -603,7 +614,7 @@ def family_wise(
     value = np.mean(found, axis=0)
     low, high = wilson(value, [worlds] * 3)
     least = np.array([1, models * (models - 1) // 2, 1]) / len(
-        tests.sign_patterns(n, n_permutations, seed)
+        permutation.sign_patterns(n, n_permutations, seed)
     )
     table = pd.DataFrame(
         {"value": value, "ci_low": low, "ci_high": high, "worlds": worlds}
@@ -666,7 +677,7 @@ def told_apart(
         )
     value = np.mean(found, axis=0)  # (statistics, methods)
     least = np.array([1, len(first), 1]) / len(
-        tests.sign_patterns(len(sizes), n_permutations, seed)
+        permutation.sign_patterns(len(sizes), n_permutations, seed)
     )
     table = pd.DataFrame(
         {"statistic": np.repeat(["equal models", "different models"][: len(value)], 3)}
@@ -740,7 +751,7 @@ def related(
     sum of an effect of its family, which makes up `shared` of the variance, and its
     own, both normal about 0, the truth. Methods: "languages drawn" and "families drawn"
     (`ranking.comparisons` without and with `cluster`). Columns: method, interval, those
-    of `coverage`, and alarms: the share of data sets in which `tests.sign_flips` of
+    of `coverage`, and alarms: the share of data sets in which `permutation.sign_flips` of
     languages, or of whole families, has p below 1 - level.
     """
     worlds, n_resamples, level, seed = run
@@ -763,7 +774,9 @@ def related(
         ends = bootstrap.percentile_interval(
             times @ gaps / times.sum(axis=1, keepdims=True), level, member.shape[1]
         )
-        alarms = tests.sign_flips(member.T @ gaps, n_permutations, seed) < 1 - level
+        alarms = (
+            permutation.sign_flips(member.T @ gaps, n_permutations, seed) < 1 - level
+        )
         found = _rows(method, 0.0, gaps.mean(axis=0), {OURS: ends}, level)
         parts.append(found.assign(alarms=alarms.mean()))
     return pd.concat(parts, ignore_index=True)

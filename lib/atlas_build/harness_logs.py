@@ -16,7 +16,7 @@ import pandas as pd
 
 from babelatlas.base import released
 from babelatlas.base.errors import InputError, near
-from babelatlas.stats import bootstrap
+from babelatlas.stats import proportions
 
 # What the harnesses call a language, and its code. KR and CN are countries: as a
 # language, "kr" is Kanuri.
@@ -383,7 +383,7 @@ def _row(
         "question answering" if metric == "accuracy" else "captioning",
     )
     exact = task == "question answering" and n and abs(value * n - right) < 1e-6 * n
-    low, high = bootstrap.exact_interval(right, n) if exact else (float("nan"),) * 2
+    low, high = proportions.exact_interval(right, n) if exact else (float("nan"),) * 2
     row = {
         "task": task,
         "dataset": dataset,

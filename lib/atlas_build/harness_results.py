@@ -18,7 +18,7 @@ from scipy import stats as scipy_stats
 from atlas_build import generative_results
 from babelatlas.base import languages, published, released, tables
 from babelatlas.base.errors import InputError, near
-from babelatlas.stats import bootstrap
+from babelatlas.stats import proportions
 
 READ = [
     "checkpoint",
@@ -613,7 +613,7 @@ def with_intervals(table: pd.DataFrame) -> pd.DataFrame:
     certain = (
         shares & (n > 0) & (10.0 ** -table["decimals"] < 1 / n.where(n > 0, np.nan))
     )
-    low, high = bootstrap.exact_interval(counts[certain], n[certain])
+    low, high = proportions.exact_interval(counts[certain], n[certain])
     ends = pd.DataFrame(
         {"ci_low": low, "ci_high": high}, index=table.index[certain]
     ).reindex(table.index)

@@ -12,7 +12,7 @@ from analysis.test_merged import classified, scored
 from atlas_build import harness_logs, merged
 from babelatlas.base import languages
 from babelatlas.base.errors import InputError
-from babelatlas.stats.bootstrap import exact_interval
+from babelatlas.stats.proportions import exact_interval
 
 MODEL = "Qwen2-VL-2B-Instruct"
 

@@ -17,7 +17,7 @@ from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.base.synsets import class_list
 from babelatlas.lexicon import cleaning, label_sheets, labels, own_words, senses
-from babelatlas.stats import bootstrap
+from babelatlas.stats import proportions
 
 
 def label_set(words: list[str], lang: str = "de") -> pd.DataFrame:
@@ -243,7 +243,7 @@ def test_unsure_is_left_out_and_its_bounds_are_given():
     assert value(scores, "label error rate, unsure wrong")["value"] == 3 / 10
     assert value(scores, "label error rate, better wrong")["value"] == 3 / 9
     row = value(scores, "label error rate")
-    assert (row["ci_low"], row["ci_high"]) == bootstrap.exact_interval(2, 9)
+    assert (row["ci_low"], row["ci_high"]) == proportions.exact_interval(2, 9)
     assert row[["task", "dataset", "lang", "variant"]].tolist() == [
         "verification",
         "imagenet-1k",
@@ -258,7 +258,7 @@ def test_so_many_answers_as_needed_make_the_interval_narrow_enough_and_one_fewer
         spans = [
             high - low
             for low, high in (
-                bootstrap.exact_interval(rate * n, n) for n in (number - 1, number)
+                proportions.exact_interval(rate * n, n) for n in (number - 1, number)
             )
         ]
         assert spans[0] > width >= spans[1]

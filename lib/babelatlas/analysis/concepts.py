@@ -20,7 +20,7 @@ import pandas as pd
 
 from babelatlas.base import languages
 from babelatlas.base.paths import DATA
-from babelatlas.stats import bootstrap
+from babelatlas.stats import bootstrap, proportions
 
 TABLE, WALS = DATA / "wikipedias.csv", DATA / "wals.csv"
 # The everyday names: name, wnid, depth (steps up to "entity" in WordNet 3.0), lexname
@@ -149,7 +149,7 @@ def _shares(
     ends = bootstrap.percentile_interval(
         (drawn @ correct) / (drawn @ total)[:, None], n_clusters=len(total)
     )
-    low, high = bootstrap.share_interval(
+    low, high = proportions.share_interval(
         correct, np.tile(total[:, None], correct.shape[1]), ends
     )
     facts = {

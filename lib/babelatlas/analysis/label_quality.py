@@ -22,7 +22,7 @@ from statsmodels.stats.proportion import proportion_confint
 from babelatlas.base import languages, tables
 from babelatlas.base.paths import DATA
 from babelatlas.lexicon import cleaning, label_translations, labels, senses
-from babelatlas.stats import bootstrap, tests
+from babelatlas.stats import bootstrap, permutation
 
 # A table of counts that ships, because the words that were counted do not: a key of
 # what `recount` returns. By their whole names, by which a notebook is known to depend
@@ -317,7 +317,7 @@ def differences(compared: pd.DataFrame) -> pd.DataFrame:
     for measure in ("label", "similarity"):
         part = compared[compared["measure"] == measure]
         parts.append(
-            tests.paired_difference(
+            permutation.paired_difference(
                 part, "labels", "wnid", by=["lang"], pairs=pairs
             ).assign(measure=measure)
         )

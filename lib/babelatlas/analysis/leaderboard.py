@@ -20,7 +20,7 @@ from scipy import stats as scipy_stats
 from babelatlas.analysis import outcomes
 from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError
-from babelatlas.stats import bootstrap, tests
+from babelatlas.stats import bootstrap, multiple_comparisons, proportions, ranks
 
 
 def comparable(board: pd.DataFrame, own: Iterable[str]) -> pd.DataFrame:
@@ -174,7 +174,7 @@ def ranking(
     ci_low, ci_high, rank, rank_low, rank_high, first (share of the resamples in which
     the model is best), n (languages), items. An interval resamples languages and items,
     and allows for the number of those that are fewer; in a group of one language only
-    items, and a score near 0 or 1 has that of `bootstrap.share_interval`. With one item
+    items, and a score near 0 or 1 has that of `proportions.share_interval`. With one item
     and language there is none (NaN).
     """
     right, total, models, langs, resampled = _resampled(board, n_resamples, seed)
@@ -186,7 +186,7 @@ def ranking(
         means = resampled_means(resampled, place, n_resamples, seed)
         n_items = int((total[:, place].sum(axis=(0, 1)) > 0).sum())
         n_clusters = _fewest(len(place), n_items)
-        ranked = tests.rank_intervals(
+        ranked = ranks.rank_intervals(
             models, value[:, place].mean(axis=1), means, n_clusters=n_clusters
         )
         if len(place) == n_items == 1:
@@ -197,7 +197,7 @@ def ranking(
                 [models.index(name) for name in ranked["name"]],
             )
             counts = (each[order, place[0]][:, shown].T for each in (right, total))
-            ends = bootstrap.share_interval(
+            ends = proportions.share_interval(
                 *counts, (ranked["ci_low"], ranked["ci_high"])
             )
             ranked["ci_low"], ranked["ci_high"] = ends
@@ -255,16 +255,18 @@ def comparisons(
         rows, columns=["first", "second", "value", "ci_low", "ci_high", "p"]
     )
     table = table.astype(dict.fromkeys(["value", "ci_low", "ci_high", "p"], float))
-    return table.assign(p_holm=tests.holm(table["p"]), n=len(langs), items=n_items)
+    return table.assign(
+        p_holm=multiple_comparisons.holm(table["p"]), n=len(langs), items=n_items
+    )
 
 
 def letters(ranked: pd.DataFrame, apart: pd.DataFrame) -> pd.Series:
     """Return letters for the rows of `ranked`: two that share one are not in `apart`
-    (`tests.compact_letters`).
+    (`multiple_comparisons.compact_letters`).
     """
     apart = list(zip(apart["first"], apart["second"], strict=True))
     return pd.Series(
-        tests.compact_letters(list(ranked["model"]), apart),
+        multiple_comparisons.compact_letters(list(ranked["model"]), apart),
         index=ranked.index,
         dtype=str,
     )

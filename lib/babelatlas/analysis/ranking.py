@@ -17,7 +17,8 @@ import pandas as pd
 from scipy import stats as scipy_stats
 
 from babelatlas.base.errors import InputError
-from babelatlas.stats import bootstrap, tests
+from babelatlas.stats import bootstrap, correlation, permutation
+from babelatlas.stats.ranks import rank_intervals
 
 
 def by_language(scores: pd.DataFrame, value: str = "value") -> pd.DataFrame:
@@ -63,7 +64,7 @@ def ranks(
     resampled as a whole, a family, say; every language by itself unless given.
     `images`: whether those of each score are resampled too; the scores hold their noise
     already, so that it then counts twice. Columns: group, model, value, ci_low,
-    ci_high, rank, rank_low, rank_high, first (see `tests.rank_intervals`), n
+    ci_high, rank, rank_low, rank_high, first (see `ranks.rank_intervals`), n
     (languages), n_clusters. A group of one cluster has no interval without images
     (NaN).
     """
@@ -95,7 +96,7 @@ def ranks(
         # Sums of the same numbers in another order differ in the last digit.
         means = (means / times.sum(axis=1, keepdims=True)).round(12)
         value = part.to_numpy().mean(axis=0).round(12)
-        ranked = tests.rank_intervals(
+        ranked = rank_intervals(
             list(wide), value, means, n_clusters=n if n > 1 else None
         )
         if n == 1 and not images:
@@ -146,8 +147,8 @@ def comparisons(
 
     `scores`, `groups` and `cluster` as in `ranks`. Columns: group, first (the better),
     second, value, ci_low, ci_high (difference of the means, bootstrap over clusters), p
-    (`tests.sign_flips` of the differences), p_adjusted (for all pairs of the group,
-    `tests.step_down`), n (languages), n_clusters, least (the smallest p that so few
+    (`permutation.sign_flips` of the differences), p_adjusted (for all pairs of the group,
+    `permutation.step_down`), n (languages), n_clusters, least (the smallest p that so few
     clusters allow). Rows are in the order of the ranks. A group of one cluster has
     neither interval nor p (NaN).
     """
@@ -176,10 +177,10 @@ def comparisons(
             table["ci_low"], table["ci_high"] = bootstrap.percentile_interval(
                 drawn, n_clusters=n
             )
-            table["p"], table["p_adjusted"] = tests.step_down(
+            table["p"], table["p_adjusted"] = permutation.step_down(
                 member.T @ gaps, n_permutations, seed
             )
-            table["least"] = 1 / len(tests.sign_patterns(n, n_permutations, seed))
+            table["least"] = 1 / len(permutation.sign_patterns(n, n_permutations, seed))
         parts.append(table)
     return pd.concat(parts, ignore_index=True)
 
@@ -271,24 +272,6 @@ def _largest(
     return best
 
 
-def kendall(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return Kendall's tau-b of each row of two arrays (resamples, models); NaN where
-    all values of a row are equal.
-    """
-    one, other = np.triu_indices(np.shape(first)[-1], 1)
-    signs = [
-        np.sign(values[..., one] - values[..., other])
-        for values in (np.asarray(first), np.asarray(second))
-    ]
-    scale = np.sqrt((signs[0] != 0).sum(axis=-1) * (signs[1] != 0).sum(axis=-1))
-    return np.divide(
-        (signs[0] * signs[1]).sum(axis=-1),
-        scale,
-        out=np.full(scale.shape, np.nan),
-        where=scale > 0,
-    )
-
-
 def agreement(
     first: pd.DataFrame,
     second: pd.DataFrame,
@@ -341,7 +324,7 @@ def agreement(
             )
         one, other = one.loc[both], other.loc[both]
     means = [table.mean().to_numpy().round(12) for table in (one, other)]
-    tau = float(kendall(*means))
+    tau = float(correlation.kendall_by_row(*means))
     row = {"tau": tau} | dict.fromkeys(["tau_low", "tau_high", "own", "p_own"], np.nan)
     row["p"] = (
         float(scipy_stats.kendalltau(*means).pvalue) if np.isfinite(tau) else np.nan
@@ -362,7 +345,7 @@ def agreement(
             len(models), size=(n_resamples, len(models))
         )
         row["tau_low"], row["tau_high"] = reflected(
-            tau, kendall(means[0][drawn], means[1][drawn]), -1
+            tau, correlation.kendall_by_row(means[0][drawn], means[1][drawn]), -1
         )
     elif over == "languages" and min(len(one), len(other)) > 1:
         if np.isfinite(tau):
@@ -375,9 +358,14 @@ def agreement(
                 for wide, stream in ((one, seed), (other, seed if paired else seed + 1))
             ]
             row["tau_low"], row["tau_high"] = reflected(
-                tau, kendall(*drawn), -1, n_clusters=min(len(one), len(other))
+                tau,
+                correlation.kendall_by_row(*drawn),
+                -1,
+                n_clusters=min(len(one), len(other)),
             )
-            taus = kendall(*_relabelled(one, other, paired, n_resamples, seed))
+            taus = correlation.kendall_by_row(
+                *_relabelled(one, other, paired, n_resamples, seed)
+            )
             row["own"] = float(np.nanmean(taus))
             row["p_own"] = float((np.sum(taus <= tau + 1e-9) + 1) / (n_resamples + 1))
         gaps = (
@@ -385,7 +373,7 @@ def agreement(
             for side in (one, other)
         )
         apart = np.all(
-            [tests.step_down(each, seed=seed)[1] < 0.05 for each in gaps], axis=0
+            [permutation.step_down(each, seed=seed)[1] < 0.05 for each in gaps], axis=0
         )
         row |= {
             "apart": int(apart.sum()),

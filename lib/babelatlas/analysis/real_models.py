@@ -9,7 +9,7 @@ from scipy import stats as scipy_stats
 from babelatlas.base import released
 from babelatlas.base.errors import InputError
 from babelatlas.models import registry as entries
-from babelatlas.stats import bootstrap, tests
+from babelatlas.stats import multiple_comparisons, proportions
 
 DATASETS = {
     "xm3600": "Crossmodal-3600",
@@ -183,11 +183,11 @@ def best(table: pd.DataFrame, alpha: float = 0.05) -> pd.DataFrame:
         table["n_correct"].fillna((table["value"] * table["n"]).round()).to_numpy(float)
     )
     known, (low, high, p) = n > 0, np.full((3, len(table)), np.nan)
-    low[known], high[known] = bootstrap.exact_interval(correct[known], n[known])
+    low[known], high[known] = proportions.exact_interval(correct[known], n[known])
     if len(table) and known[0]:
         p[known] = two_shares(correct[0], n[0], correct[known], n[known])
         p[0] = np.nan
-    table = table.assign(ci_low=low, ci_high=high, p_holm=tests.holm(p))
+    table = table.assign(ci_low=low, ci_high=high, p_holm=multiple_comparisons.holm(p))
     return table.assign(same=(table["p_holm"] >= alpha) | (table.index == 0))[COLUMNS]
 
 

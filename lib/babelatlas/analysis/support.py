@@ -13,7 +13,7 @@ from babelatlas.analysis import image_clusters, leaderboard, real_run, usability
 from babelatlas.base import languages, synsets
 from babelatlas.lexicon import labels as label_sets
 from babelatlas.report.formatting import counted, escape, percent
-from babelatlas.stats import bootstrap
+from babelatlas.stats import proportions
 
 # The boards that a language is judged by: the first that has it. A person who searches
 # with words goes from text to image; where a language has no captions its labels count,
@@ -232,7 +232,7 @@ def _references(found: pd.DataFrame, best_language: bool) -> pd.DataFrame:
             index=found.index[there],
         )
         cases = image_clusters.independent_images(images)
-        low, high = bootstrap.exact_interval(np.nan_to_num(level) * cases, cases)
+        low, high = proportions.exact_interval(np.nan_to_num(level) * cases, cases)
         references.loc[there, [*names.values()]] = np.column_stack([level, low, high])
     return references
 

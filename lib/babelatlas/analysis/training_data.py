@@ -16,7 +16,7 @@ from scipy import stats as scipy_stats
 
 from babelatlas.analysis import ranking, real_models
 from babelatlas.base import languages, released
-from babelatlas.stats import bootstrap, mixed_model, tests
+from babelatlas.stats import bootstrap, mixed_model, multiple_comparisons, permutation
 
 ENGLISH = "en"
 
@@ -70,7 +70,7 @@ def retained(
             )
             gap = recalls[:, :1] - recalls[:, 1:]
             p, p_family = (
-                tests.sign_flips(each, n_permutations, seed)[0]
+                permutation.sign_flips(each, n_permutations, seed)[0]
                 for each in (gap, member.T @ gap)
             )
             row = pair | {
@@ -87,7 +87,7 @@ def retained(
                 "p_family": p_family,
             }
             rows.append(row | {"n": len(codes), "n_families": n})
-    return tests.with_holm(pd.DataFrame(rows))
+    return multiple_comparisons.with_holm(pd.DataFrame(rows))
 
 
 def constant_data(
@@ -198,7 +198,7 @@ def slopes(
         low, high = bootstrap.percentile_interval(
             pooled[1:], n_clusters=min(len(names), n_families)
         )
-        p = tests.paired_permutation_test(products[0], seed=seed)
+        p = permutation.paired_permutation_test(products[0], seed=seed)
         rows.append(["all", of, pooled[0], low, high, p, np.nan, np.nan, len(sizes)])
     columns = [
         "data",
@@ -212,7 +212,9 @@ def slopes(
         "n",
     ]
     table = pd.DataFrame(rows, columns=columns).assign(n_families=n_families)
-    return table.assign(p_holm=table.groupby("of")["p"].transform(tests.holm))
+    return table.assign(
+        p_holm=table.groupby("of")["p"].transform(multiple_comparisons.holm)
+    )
 
 
 def within_data(sizes: pd.DataFrame, x: str) -> tuple[np.ndarray, np.ndarray]:

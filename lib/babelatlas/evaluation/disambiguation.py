@@ -31,7 +31,7 @@ import pandas as pd
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import registry as datasets
-from babelatlas.stats import bootstrap
+from babelatlas.stats import bootstrap, proportions
 
 TASK = "disambiguation"
 # Costs that differ by no more than this share of the larger one are equal.
@@ -434,7 +434,7 @@ def _intervals(each, metrics, known, n_resamples, seed) -> pd.DataFrame:
         if size not in known:
             known[size] = (
                 bootstrap.resample_weights(size, n_resamples, seed),
-                bootstrap.exact_interval(0, size)[1],
+                proportions.exact_interval(0, size)[1],
             )
         weights, share = known[size]
         low, high = bootstrap.percentile_interval(

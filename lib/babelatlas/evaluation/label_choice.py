@@ -21,7 +21,7 @@ from babelatlas.base.errors import InputError
 from babelatlas.evaluation import embedding, zeroshot
 from babelatlas.lexicon import labels as label_sets
 from babelatlas.lexicon import prompts as prompt_sets
-from babelatlas.stats import correlation, tests
+from babelatlas.stats import correlation, multiple_comparisons, permutation
 
 # Sets that are made of the senses -> what they are.
 SETS = {
@@ -307,7 +307,7 @@ def changes(
     (Holm's correction over all rows of the result), tau, tau_low, tau_high (Kendall's
     tau-b of the languages by both, with its interval over languages), n (languages).
     One language alone has no interval, test and tau, and two have no tau. `kin`: as in
-    `tests.paired_difference`.
+    `permutation.paired_difference`.
     """
     by = list(by)
     rows = []
@@ -315,12 +315,14 @@ def changes(
         gap = (part["other"] - part["base"]).to_numpy()
         low = high = p = tau = tau_low = tau_high = np.nan
         wider = (
-            tests.by_family(gap, part["lang"].map(kin), n_resamples, seed)
+            permutation.paired_mean_over_families(
+                gap, part["lang"].map(kin), n_resamples, seed
+            )
             if kin
             else []
         )
         if len(part) > 1:
-            _, low, high, p = tests.paired_mean(
+            _, low, high, p = permutation.paired_mean(
                 gap, part["lang"], n_resamples, seed=seed
             )
             if len(part) > 2 and np.ptp(part["base"]) > 0 and np.ptp(part["other"]) > 0:
@@ -357,5 +359,7 @@ def changes(
         "tau_low",
         "tau_high",
     ]
-    found = pd.DataFrame(rows, columns=[*by, *numbers, "n", *tests.FAMILY * bool(kin)])
-    return tests.with_holm(found.astype(dict.fromkeys(numbers, float)))
+    found = pd.DataFrame(
+        rows, columns=[*by, *numbers, "n", *permutation.FAMILY_COLUMNS * bool(kin)]
+    )
+    return multiple_comparisons.with_holm(found.astype(dict.fromkeys(numbers, float)))

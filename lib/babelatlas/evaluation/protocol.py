@@ -47,7 +47,7 @@ from PIL import Image
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.tables import PROTOCOL
 from babelatlas.evaluation import zeroshot
-from babelatlas.stats import tests
+from babelatlas.stats import multiple_comparisons, permutation
 
 TASKS = ("zero-shot", "retrieval", "disambiguation")
 # Setting -> its options. `prompts` and `fallback_prompts` (sets for languages that the
@@ -305,7 +305,7 @@ def changes(
             same = "" if same == ": ".join(setting) else same
             numbers = [gap.mean(), np.nan, np.nan, np.nan]
             if len(gap) > 1:
-                numbers = tests.paired_mean(gap, own["lang"], n_resamples, seed)
+                numbers = permutation.paired_mean(gap, own["lang"], n_resamples, seed)
                 numbers[3] = np.nan if same else numbers[3]
             rows.append([*names, *setting, *numbers, len(gap), same])
     columns = [
@@ -321,7 +321,7 @@ def changes(
     ]
     result = _ordered(pd.DataFrame(rows, columns=columns)).assign(p_holm=np.nan)
     known = result["p"].notna()
-    result.loc[known, "p_holm"] = tests.holm(result.loc[known, "p"])
+    result.loc[known, "p_holm"] = multiple_comparisons.holm(result.loc[known, "p"])
     return result
 
 

@@ -22,7 +22,7 @@ from scipy import special
 
 from babelatlas.base import tables
 from babelatlas.models.translators import Scorer
-from babelatlas.stats import bootstrap, tests
+from babelatlas.stats import bootstrap, multiple_comparisons, permutation
 
 METRICS = ("accuracy", "consistency")
 # Answers with the same values here are of one test.
@@ -47,7 +47,7 @@ def scores(
     `answers`: schema `answers`, or with further columns, such as chapter. 95 %
     intervals resample statements, with the same draws for all tests of as many; a
     statement of several languages with the same name, whose pairs are the same, is
-    drawn as one. A share near 0 or 1 has the interval of `bootstrap.share_interval`.
+    drawn as one. A share near 0 or 1 has the interval of `proportions.share_interval`.
 
     >>> answers = pd.DataFrame({"lang": "sw", "statement": list("aabb"), "truth": True, "answer": [True] * 3 + [False]})
     >>> scores(answers, ["lang"])["value"].tolist()
@@ -108,11 +108,11 @@ def compare(
             )  # of all languages: their pairs are the same
             gap = (both[first] - both[second]).to_numpy()
             interval, flips = (
-                tests.paired_mean(gap, statements, n_resamples, seed)[:3],
+                permutation.paired_mean(gap, statements, n_resamples, seed)[:3],
                 np.nan,
             )
             if len(set(statements)) > 1:
-                flips = tests.paired_permutation_test(
+                flips = permutation.paired_permutation_test(
                     gap, n_permutations, seed, statements
                 )
             alone = [int((gap > 0).sum()), int((gap < 0).sum())]
@@ -131,8 +131,8 @@ def compare(
     ]
     table = pd.DataFrame(rows, columns=[*columns, "p", "p_statements"])
     return table.assign(
-        p_holm=tests.holm(table["p"]),
-        p_statements_holm=tests.holm(table["p_statements"]),
+        p_holm=multiple_comparisons.holm(table["p"]),
+        p_statements_holm=multiple_comparisons.holm(table["p_statements"]),
     )
 
 

@@ -26,7 +26,7 @@ from scipy import sparse
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import zeroshot
-from babelatlas.stats import bootstrap
+from babelatlas.stats import bootstrap, proportions
 
 DIRECTIONS = ("t2i", "i2t")
 METRICS = ("recall@1", "recall@5", "recall@10", "median rank", "ndcg@20")
@@ -414,7 +414,7 @@ def scores(
     1, or for "median rank" the median of the expected places, from 1, of the best right
     candidates. The interval, of this `level`, is a bootstrap over images: the captions
     of an image are drawn together; a recall near 0 or 1 has that of
-    `bootstrap.share_interval`. Queries without NDCG are left out of its mean; where no
+    `proportions.share_interval`. Queries without NDCG are left out of its mean; where no
     query has it, or there is only one image, there is no value or no interval (NaN).
     """
     key, weights, rows = list(tables.QUERY), {}, []
@@ -444,7 +444,7 @@ def scores(
                 resampled = resample(each[known], index, weights[size, median])
                 ends = bootstrap.percentile_interval(resampled, level, size)
                 if metric.startswith("recall@"):
-                    ends = bootstrap.share_interval(
+                    ends = proportions.share_interval(
                         np.bincount(index, each[known]), np.bincount(index), ends, level
                     )
                 row[1:] = map(float, ends)

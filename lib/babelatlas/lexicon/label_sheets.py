@@ -27,7 +27,7 @@ from babelatlas.base import languages, own_tables, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
 from babelatlas.lexicon import labels
-from babelatlas.stats import bootstrap
+from babelatlas.stats import proportions
 
 AUDIT = DATA / "labels_audit.csv"
 # The languages that the judge of the audit reads, from all whose labels it was drawn.
@@ -329,7 +329,7 @@ def needed(width: float, rate: float = 0.05) -> int:
     numbers = np.arange(
         1, int(5 / width**2 + 10 / width) + 1
     )  # an interval of n is hardly wider than 2 / sqrt(n)
-    low, high = bootstrap.exact_interval(rate * numbers, numbers)
+    low, high = proportions.exact_interval(rate * numbers, numbers)
     return int(numbers[np.flatnonzero(high - low <= width)[0]])
 
 
@@ -403,7 +403,7 @@ def error_rates(filled: pd.DataFrame, variant: str = "") -> pd.DataFrame:
         "label error rate, better wrong": (wrong + better, sure),
     }
     rows = [
-        _score(filled, variant, name, k / n, *bootstrap.exact_interval(k, n), n)
+        _score(filled, variant, name, k / n, *proportions.exact_interval(k, n), n)
         for name, (k, n) in shares.items()
     ]
     return tables.check(pd.DataFrame(rows), "scores")

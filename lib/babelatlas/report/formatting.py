@@ -3,11 +3,14 @@ what the pages are made of.
 """
 
 import re
+from collections.abc import Sequence
 from numbers import Real
 
+import numpy as np
 import pandas as pd
 
 from babelatlas.base import tables
+from babelatlas.stats.permutation import FAMILY_COLUMNS, LEAST_P
 
 LISTS = {
     "clip": "CLIP's curated list",
@@ -109,6 +112,71 @@ def intervals(
         for value, low, high in rows
     ]
     return pd.Series(texts, index=table.index, dtype=str).str.replace("-", "−")
+
+
+def ranges(
+    scores: pd.DataFrame, decimals: int = 1, ends: Sequence[str] = ("ci_low", "ci_high")
+) -> pd.Series:
+    """Return the intervals of a table, its columns `ends`, as text in percent, "" where
+    there is none.
+
+    >>> rows = pd.DataFrame({"ci_low": [0.1234, np.nan], "ci_high": [0.2, np.nan]})
+    >>> ranges(rows).tolist()
+    ['12.3 to 20.0', '']
+    """
+    low_end, high_end = ends
+    texts = [
+        f"{100 * low:z.{decimals}f} to {100 * high:z.{decimals}f}"
+        if not np.isnan(low)
+        else ""
+        for low, high in zip(scores[low_end], scores[high_end], strict=True)
+    ]
+    return pd.Series(texts, index=scores.index)
+
+
+def p_value(p: float, raw: float = np.nan, least: float = LEAST_P) -> str:
+    """Return a p value as text, an en dash where there is none, with "≤" where the test
+    could give no smaller one.
+
+    `raw`: p before it was corrected; `least`: the smallest that resampling can give.
+
+    >>> p_value(0.0004), p_value(0.0312), p_value(np.nan), p_value(0.0026, LEAST_P)
+    ('< 0.001', '0.031', '–', '≤ 0.003')
+    """
+    if pd.isna(p):
+        return "–"
+    if p < 0.001:
+        return "< 0.001"
+    if raw <= least * (1 + 1e-6):
+        return f"≤ {np.ceil(1000 * p - 1e-9) / 1000:.3f}"
+    return f"{p:.3f}"
+
+
+def language_and_family_tests(
+    tested: pd.DataFrame, decimals: int = 1, unit: float = 100
+) -> pd.DataFrame:
+    """Return what tests over languages and over families say, as text: five columns for
+    readers, side by side.
+
+    `tested`: as `permutation.paired_difference` returns it with `kin`; its intervals
+    are shown times `unit`. Columns least and least_family: the smallest p that its
+    tests can give, where that is not `LEAST_P`.
+    """
+    kinds = {
+        "languages": (["ci_low", "ci_high"], "p", "least"),
+        "families": (FAMILY_COLUMNS[:2], "p_family", "least_family"),
+    }
+    columns = {}
+    for kind, (ends, p_name, least_name) in kinds.items():
+        shown = tested[ends] * unit / 100
+        columns[f"95 %, over {kind}"] = ranges(shown, decimals, ends)
+        corrected = tested[f"{p_name}_holm"].astype(float)
+        raw = tested.get(p_name, corrected).astype(float)
+        least = tested.get(least_name, pd.Series(LEAST_P, tested.index))
+        columns[f"p (Holm), {kind}"] = list(map(p_value, corrected, raw, least))
+    n_families = tested["n_families"].astype(str)
+    columns["languages (families)"] = tested["n"].astype(str) + " (" + n_families + ")"
+    return pd.DataFrame(columns)
 
 
 def counted(number: int, noun: str) -> str:

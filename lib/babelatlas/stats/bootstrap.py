@@ -10,8 +10,8 @@ Few clusters make plain percentile intervals too short: a 95 % interval of a mea
 languages covers the true value in 88 % of simulated data sets, one at `expanded_level`
 in 94 % (`benchmarks/coverage_simulations.py`). Correlations of ranks are left at plain
 percentiles (`correlation.expandable`). A share near 0 or 1 has the interval of
-`share_interval`; where all items are right, or none, no resample differs, and
-`exact_interval` gives the interval.
+`proportions.share_interval`; where all items are right, or none, no resample differs,
+and `proportions.exact_interval` gives the interval.
 """
 
 import functools
@@ -21,57 +21,11 @@ import numpy as np
 import pandas as pd
 from scipy import stats as scipy_stats
 
-from babelatlas.base.errors import InputError, near
+from babelatlas.base.errors import InputError
+from babelatlas.stats.checks import check_columns, check_numbers
+from babelatlas.stats.proportions import share_interval
 
 EVALUATION = ("model", "dataset", "labels", "prompts", "lang")
-# A mean share below this, or above 1 minus this, has the interval of `share_interval`.
-SKEWED = 0.2
-# With fewer clusters than this away from 0 (of a share near 1, from 1) their variance
-# says too little.
-FEW_AWAY = 5
-
-
-def check_columns(table: pd.DataFrame, **names: str | Sequence[str]) -> None:
-    """Raise InputError for a column that `table` lacks; `names`: the argument that
-    names it -> one column, or several.
-
-    A default that does not fit is the likeliest fault, as `cluster="lang"` where
-    languages stand for their families.
-
-    >>> check_columns(pd.DataFrame({"kin": ["a"], "value": [1.0]}), value="value", cluster="lang")
-    Traceback (most recent call last):
-    babelatlas.base.errors.InputError: The table has no column 'lang' (cluster='lang'): expected one of kin, value.
-    """
-    for argument, columns in names.items():
-        for column in [columns] if isinstance(columns, str) else columns:
-            if column not in table:
-                hint = near(column, table.columns)
-                raise InputError(
-                    f"The table has no column {column!r} ({argument}={columns!r}):"
-                    f" {hint}"
-                )
-
-
-def check_numbers(
-    table: pd.DataFrame, names: Sequence[str], keys: Sequence[str] = ()
-) -> None:
-    """Raise InputError unless `table` has rows, finite numbers in the columns `names`,
-    no gaps in those of `keys`.
-    """
-    gaps = {
-        name: int((~np.isfinite(table[name].to_numpy(float))).sum()) for name in names
-    }
-    gaps |= {name: int(table[name].isna().sum()) for name in keys}
-    if table.empty or any(gaps.values()):
-        where = (
-            ", ".join(
-                f"{n} of {len(table)} in {name!r}" for name, n in gaps.items() if n
-            )
-            or "it is empty"
-        )
-        raise InputError(
-            f"Statistics need a table without missing or infinite values: {where}."
-        )
 
 
 def cluster_index(labels: pd.Series | np.ndarray) -> tuple[np.ndarray, int]:
@@ -157,73 +111,6 @@ def percentile_interval(
     if in_part.any():  # only for these: nanquantile goes through the columns one by one
         bounds[:, in_part] = np.nanquantile(resampled[:, in_part], ends, axis=0)
     return bounds[0], bounds[1]
-
-
-def exact_interval(
-    n_correct: np.ndarray, n: np.ndarray, level: float = 0.95
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ends of the exact binomial intervals of shares, `n_correct` of `n`
-    (Clopper & Pearson 1934).
-
-    Items that are correlated, as the images of a class may be, count as one: give the
-    numbers of clusters.
-    """
-    n_correct, n, tail = (
-        np.asarray(n_correct, float),
-        np.asarray(n, float),
-        (1 - level) / 2,
-    )
-    low = scipy_stats.beta.ppf(tail, n_correct, n - n_correct + 1)
-    high = scipy_stats.beta.ppf(1 - tail, n_correct + 1, n - n_correct)
-    return np.where(n_correct > 0, low, 0.0)[()], np.where(n_correct < n, high, 1.0)[()]
-
-
-def share_interval(
-    correct: np.ndarray,
-    total: np.ndarray,
-    ends: tuple,
-    level: float = 0.95,
-    near: float = SKEWED,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return `ends`, the interval of sum(correct) / sum(total) over clusters, with
-    another for shares near 0 or 1.
-
-    `correct`, `total`: (clusters,) or (clusters, columns). A share within `near` of 0
-    or 1 has the exact binomial interval of as many cases as give the variance between
-    clusters, times the squared normal over Student's quantile (Korn & Graubard 1998,
-    Survey Methodology 24, 193-201). By simulation (benchmarks/intervals.py) with 7 to
-    35 languages and a mean of 5 % it covers the true value in 94 to 96 of 100 data
-    sets, expanded percentiles in 91 to 94. Where fewer than `FEW_AWAY` clusters have
-    anything correct (near 1: anything wrong), that variance is mostly too small, and
-    each cluster counts as one case at most: covered in 96 of 100 data sets or more,
-    before in 82 to 92.
-
-    >>> ends = share_interval(np.array([1, 0, 1, 2, 0, 1, 1]), np.full(7, 10.0), (0, 0))
-    >>> [round(float(end), 3) for end in ends]
-    [0.033, 0.174]
-    """
-    correct, total = np.asarray(correct, float), np.asarray(total, float)
-    n, share = len(correct), correct.sum(axis=0) / total.sum(axis=0)
-    variance = (
-        n
-        / (n - 1)
-        * ((correct - share * total) ** 2).sum(axis=0)
-        / total.sum(axis=0) ** 2
-    )
-    ratio = scipy_stats.norm.ppf((1 + level) / 2) / scipy_stats.t.ppf(
-        (1 + level) / 2, n - 1
-    )
-    away = np.minimum(share, 1 - share)
-    cases = np.where(
-        away < 1e-9, n, share * (1 - share) * ratio**2 / np.maximum(variance, 1e-15)
-    )
-    n_away = np.where(share < 0.5, correct > 0, correct < total).sum(axis=0)
-    cases = np.where(n_away < FEW_AWAY, np.minimum(cases, n), cases)
-    exact = exact_interval(np.round(share * cases, 9), cases, level)
-    return tuple(
-        np.where(away < near, one, other)[()]
-        for one, other in zip(exact, ends, strict=True)
-    )
 
 
 def mean_interval(

@@ -18,6 +18,7 @@ import pandas as pd
 
 from babelatlas.base.errors import InputError
 from babelatlas.stats import bootstrap
+from babelatlas.stats.checks import check_columns
 
 METHODS = ("pearson", "spearman", "kendall")
 AT_ONCE = 4_000_000  # weights that are held at once, resamples times rows
@@ -94,11 +95,34 @@ def weighted_kendall(
     """Return Kendall's tau-b over the pairs of rows that share a group in each
     resample, NaN where nothing varies.
     """
-    agree, in_x, in_y = sum(
-        _ordered_pairs(x[rows], y[rows], drawn[:, rows]) for rows in groups
+    pairs = sum(_ordered_pairs(x[rows], y[rows], drawn[:, rows]) for rows in groups)
+    return _tau_b(*pairs)
+
+
+def kendall_by_row(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return Kendall's tau-b of each row of two arrays (resamples, models), as
+    `scipy.stats.kendalltau` of each; NaN where all values of a row are equal.
+    """
+    first, second = np.triu_indices(np.shape(x)[-1], 1)
+    order_x, order_y = (
+        np.sign(values[..., first] - values[..., second])
+        for values in (np.asarray(x), np.asarray(y))
     )
-    scale = np.sqrt(in_x * in_y)
-    return np.divide(agree, scale, out=np.full(len(drawn), np.nan), where=scale > 0)
+    return _tau_b(
+        (order_x * order_y).sum(axis=-1),
+        (order_x != 0).sum(axis=-1),
+        (order_y != 0).sum(axis=-1),
+    )
+
+
+def _tau_b(
+    balance: np.ndarray, differ_in_x: np.ndarray, differ_in_y: np.ndarray
+) -> np.ndarray:
+    """Return Kendall's tau-b from numbers of pairs: those in the same order less those
+    in the other, those that differ in x, and in y; NaN where none differs.
+    """
+    scale = np.sqrt(differ_in_x * differ_in_y)
+    return np.divide(balance, scale, out=np.full(scale.shape, np.nan), where=scale > 0)
 
 
 def expandable(method: str, n_clusters: int, n_columns: int = 1) -> float | None:
@@ -121,7 +145,7 @@ def _draws(
     """Return, for each column of clusters, how often each cluster is drawn, and the
     cluster of each row.
     """
-    bootstrap.check_columns(table, clusters=clusters)
+    check_columns(table, clusters=clusters)
     draws = []
     for number, name in enumerate(clusters):
         names, index = np.unique(table[name].astype(str), return_inverse=True)
@@ -178,7 +202,7 @@ def crossed_mean(
     The interval is NaN where a column of clusters has one alone, so that one group does
     not stop the others.
     """
-    bootstrap.check_columns(table, value=value, clusters=clusters)
+    check_columns(table, value=value, clusters=clusters)
     if any(table[name].nunique() < 2 for name in clusters):
         return float(table[value].mean()), np.nan, np.nan
     drawn, least = crossed_weights(table, clusters, n_resamples, seed)
@@ -279,7 +303,7 @@ def _resampled(
     """Return the correlation of all rows, that of each resample, and the least number
     of clusters.
     """
-    bootstrap.check_columns(table, columns=names, within=within, clusters=clusters)
+    check_columns(table, columns=names, within=within, clusters=clusters)
     columns = table[names].to_numpy(float).T
     what = f"A correlation of {names[0]} and {names[1]}"
     if method not in METHODS or (len(within) > 1 and method != "pearson"):

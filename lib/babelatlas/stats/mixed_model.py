@@ -24,6 +24,7 @@ from scipy import stats as scipy_stats
 
 from babelatlas.base.errors import InputError
 from babelatlas.stats import bootstrap
+from babelatlas.stats.checks import check_columns
 
 OTHER = "other"
 
@@ -194,7 +195,7 @@ def fit(
     )
 
     table = table.reset_index(drop=True)
-    bootstrap.check_columns(
+    check_columns(
         table, y=y, fixed=fixed, random=[group for group, _ in random.values()]
     )
     matrix, terms = design(table, fixed)

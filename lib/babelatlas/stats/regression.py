@@ -8,6 +8,7 @@ from scipy import stats as scipy_stats
 
 from babelatlas.base.errors import InputError
 from babelatlas.stats import bootstrap, correlation
+from babelatlas.stats.checks import check_columns, check_numbers
 
 POINTS = 50  # of a line, at which its band is drawn
 
@@ -39,13 +40,13 @@ def regression_band(
     At `POINTS` values of x, evenly spread. Raises InputError for fewer than three rows,
     gaps, one x alone, or a single cluster.
     """
-    bootstrap.check_columns(table, x=x, y=y, cluster=cluster)
+    check_columns(table, x=x, y=y, cluster=cluster)
     if len(table) < 3:
         raise InputError(
             f"A line of {y} on {x} needs three rows at least, got {len(table)}: leave"
             " it out."
         )
-    bootstrap.check_numbers(table, [x, y], [cluster])
+    check_numbers(table, [x, y], [cluster])
     if table[x].nunique() < 2:
         raise InputError(
             f"A line of {y} on {x} needs two different values of {x}: leave it out."
