@@ -89,7 +89,8 @@ def coverage(
     value for `level` of them to cover the truth; NaN where no factor does, because
     intervals have no width), worlds (number of data sets).
 
-    >>> found = coverage(0.0, np.array([0.1, 0.2, 0.4]), np.array([-0.1, 0, 0.2]), np.array([0.3, 0.4, 0.6]), 0.99)
+    >>> value = np.array([0.1, 0.2, 0.4])
+    >>> found = coverage(0.0, value, np.array([-0.1, 0, 0.2]), value + 0.2, 0.99)
     >>> round(found["value"], 2), found["below"] == found["stretch"] / 6, round(found["stretch"], 2)
     (0.67, True, 2.0)
     """
@@ -813,6 +814,29 @@ def pairs_of_models(
                     add("told apart", statistic, world, sum(families), rows)
 
 
+def differences_of_families(
+    add: Callable, accuracy: pd.DataFrame, run: Simulation
+) -> None:
+    """Add differences of two models over families, with as much of their variance
+    between families as published accuracies have, and with other shares of it.
+    """
+    across = accuracy.pivot(index="lang", columns="model", values="value")
+    family = pd.Series(languages.families(across.index)).reindex(across.index)
+    first, second = np.triu_indices(across.shape[1], 1)
+    values = across.to_numpy()
+    shares = ranking.shared_by_clusters(values[:, first] - values[:, second], family)
+    observed = round(float(np.median(shares)), 2)
+    for shared in sorted({0.0, observed, 0.5}):
+        part = related(family.value_counts(), shared, run=run)
+        add(
+            "families",
+            "difference of two models",
+            f"{shared:.0%} of the variance between families",
+            len(family),
+            part,
+        )
+
+
 def everything(
     worlds: int = 250,
     n_resamples: int = 400,
@@ -908,22 +932,7 @@ def everything(
             n,
             board(n, run=few),
         )
-    across = accuracy.pivot(index="lang", columns="model", values="value")
-    family = pd.Series(languages.families(across.index)).reindex(across.index)
-    one, other = np.triu_indices(across.shape[1], 1)
-    shares = ranking.shared_by_clusters(
-        across.to_numpy()[:, one] - across.to_numpy()[:, other], family
-    )
-    observed = round(float(np.median(shares)), 2)
-    for shared in sorted({0.0, observed, 0.5}):
-        part = related(family.value_counts(), shared, run=fast)
-        add(
-            "families",
-            "difference of two models",
-            f"{shared:.0%} of the variance between families",
-            len(family),
-            part,
-        )
+    differences_of_families(add, accuracy, fast)
     pairs_of_models(add, worlds, sizes, level, seed)
     columns = [
         "section",

@@ -65,9 +65,10 @@ SECOND = (
 # is: what Unicode's CLDR 45 (languageData) and FLORES-200 know and CLDR's likely
 # subtags lack.
 WRITTEN = """
-bal-Latn be-Latn bs-Cyrl cnr-Cyrl cnr-Latn hi-Latn id-Arab iu-Latn kha-Beng kk-Latn kok-Latn kr-Arab ku-Cyrl lus-Beng
-min-Arab mo-Cyrl om-Ethi ro-Cyrl rom-Cyrl sa-Beng sa-Sinh sat-Beng sat-Deva sat-Latn sat-Orya sh-Cyrl sh-Latn shi-Arab
-so-Arab tg-Latn tk-Arab tk-Cyrl tly-Cyrl tt-Latn ug-Latn vai-Latn wo-Arab za-Hani zh-Latn
+bal-Latn be-Latn bs-Cyrl cnr-Cyrl cnr-Latn hi-Latn id-Arab iu-Latn kha-Beng kk-Latn
+kok-Latn kr-Arab ku-Cyrl lus-Beng min-Arab mo-Cyrl om-Ethi ro-Cyrl rom-Cyrl sa-Beng
+sa-Sinh sat-Beng sat-Deva sat-Latn sat-Orya sh-Cyrl sh-Latn shi-Arab so-Arab tg-Latn
+tk-Arab tk-Cyrl tly-Cyrl tt-Latn ug-Latn vai-Latn wo-Arab za-Hani zh-Latn
 """
 # More than this share of the letters of a language's texts in scripts in which it is
 # not written: another language's. Texts hold names, units and loanwords in other
@@ -232,8 +233,8 @@ def canonical(code: str) -> str:
     Raises InputError, with the nearest known codes and names, where no language has
     this code.
 
-    >>> canonical("jp"), canonical("IW"), canonical("fil"), canonical("deu_Latn"), canonical("zh-TW")
-    ('ja', 'he', 'tl', 'de', 'zh-Hant')
+    >>> [canonical(code) for code in ("jp", "IW", "fil", "deu_Latn", "zh-TW")]
+    ['ja', 'he', 'tl', 'de', 'zh-Hant']
     """
     plain = _plain(code) if isinstance(code, str) else ""
     if plain not in _codes():
@@ -370,7 +371,8 @@ def grouped(
     in none form "other". Where it is empty, the groups are the paper's by number of
     classes, with `classes` (code -> classes), then "English".
 
-    >>> grouped(pd.Series(["en", "sw", "de"]), {"large": ["de", "en"]}, pd.Series(dtype=int)).tolist()
+    >>> no_classes = pd.Series(dtype=int)
+    >>> grouped(pd.Series(["en", "sw", "de"]), {"large": ["de", "en"]}, no_classes).tolist()
     ['large', 'other', 'large']
     """
     home: dict[str, str] = {}

@@ -43,8 +43,10 @@ def strictest(licences: Iterable[str]) -> str:
     equally strict all hold, of those that are free the first is named. Raises
     InputError for a licence that `licences.csv` does not know.
 
-    >>> strictest(["MIT", "Gemma"]), strictest(["CC-BY-NC-4.0", "Qwen Research"]), strictest(["MIT", ""])
-    ('Gemma', 'CC-BY-NC-4.0; Qwen Research', '')
+    >>> strictest(["MIT", "Gemma"]), strictest(["MIT", ""])
+    ('Gemma', '')
+    >>> strictest(["CC-BY-NC-4.0", "Qwen Research"])
+    'CC-BY-NC-4.0; Qwen Research'
     """
     given = list(licences)
     if "" in given:

@@ -47,8 +47,8 @@ ENGLISH_NAMES = (
 def number(printed: str) -> float:
     """Return a printed number; raise InputError where it is none.
 
-    >>> number("12.67"), number("1'452"), number("−3.5"), number("+14.4"), number("260,646"), number(".96")
-    (12.67, 1452.0, -3.5, 14.4, 260646.0, 0.96)
+    >>> [number(text) for text in ("12.67", "1'452", "−3.5", "+14.4", "260,646", ".96")]
+    [12.67, 1452.0, -3.5, 14.4, 260646.0, 0.96]
     """
     return float(_decimal(printed))
 

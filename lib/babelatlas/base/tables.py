@@ -265,7 +265,8 @@ def first(
 
     "" keeps the table as it is. The order of rows and the table's `attrs` stay.
 
-    >>> rows = pd.DataFrame({"wnid": ["a", "b", "a", "a"], "path": ["1.png", "2.png", "3.png", "4.png"]})
+    >>> paths = ["1.png", "2.png", "3.png", "4.png"]
+    >>> rows = pd.DataFrame({"wnid": ["a", "b", "a", "a"], "path": paths})
     >>> first(rows, 2, of="path", within=["wnid"])["path"].tolist()
     ['1.png', '2.png', '3.png']
     """

@@ -42,9 +42,10 @@ def validate(kind: type[Kind], values: dict, what: str) -> Kind:
 
     >>> class Size(Entry):
     ...     width: int
-    >>> validate(Size, {"widht": 3}, "The size")
+    >>> validate(Size, {"widht": 3}, "The size")  # doctest: +NORMALIZE_WHITESPACE
     Traceback (most recent call last):
-    babelatlas.base.errors.InputError: The size has a key 'widht' that nothing reads: did you mean width?
+    babelatlas.base.errors.InputError: The size has a key 'widht' that nothing reads:
+    did you mean width?
     """
     try:
         return kind.model_validate(values)

@@ -70,7 +70,8 @@ def pairs(words: pd.DataFrame, wnids: Iterable[str]) -> pd.DataFrame:
     the classes; the words of one pair come as the two synsets list them, the one that
     stands first in both lists first. `wnid_a` < `wnid_b`.
 
-    >>> rows = [("en", "n2", "crane"), ("en", "n1", "Crane"), ("en", "n1", "wader"), ("de", "n1", "Kranich")]
+    >>> rows = [("en", "n2", "crane"), ("en", "n1", "Crane"), ("en", "n1", "wader")]
+    >>> rows += [("de", "n1", "Kranich")]
     >>> rows = pd.DataFrame(rows, columns=["lang", "wnid", "lemma"]).assign(source="wordnet-3.0")
     >>> pairs(rows, ["n1", "n2"]).values.tolist()
     [['crane:n1+n2', 'crane', 'n1', 'n2']]

@@ -38,8 +38,10 @@ def class_of(folder: str, numbered: bool) -> str:
     """Return the wnid that the name of a folder says, "" where it says none;
     `numbered`: whether numbers are classes.
 
-    >>> class_of("n01440764", False), class_of("999", True), class_of("0999", True), class_of("tench", False)
-    ('n01440764', 'n15075141', 'n15075141', '')
+    >>> class_of("n01440764", False), class_of("tench", False)
+    ('n01440764', '')
+    >>> class_of("999", True), class_of("0999", True)
+    ('n15075141', 'n15075141')
     """
     if WNID.fullmatch(folder):
         return folder

@@ -98,7 +98,8 @@ def intervals(
     `number`: the format, a sign of which is of the value only; `to`: between the ends;
     no interval where it is NaN.
 
-    >>> rows = pd.DataFrame({"value": [0.5, -0.1], "ci_low": [0.4, float("nan")], "ci_high": [0.6, float("nan")]})
+    >>> ends = {"ci_low": [0.4, np.nan], "ci_high": [0.6, np.nan]}
+    >>> rows = pd.DataFrame({"value": [0.5, -0.1], **ends})
     >>> intervals(rows).tolist(), intervals(rows[:1], "+.2f", 1, " to ").tolist()
     (['50.0 (40.0–60.0)', '−10.0'], ['+0.50 (0.40 to 0.60)'])
     """

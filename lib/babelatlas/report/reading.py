@@ -40,12 +40,12 @@ def miniature(text: str = "") -> Markdown:
     """Return the mark of the section or page in which it stands: what it shows comes
     from the miniature.
     """
-    said = (
-        text
-        or "Tiny models trained on drawings: they show how the method behaves, not how good real models are."
+    text = text or (
+        "Tiny models trained on drawings: they show how the method behaves, not how"
+        " good real models are."
     )
     return Markdown(
-        f"{{.atlas-mark}}\n**Miniature.** {said} ([why and how](40_miniature))"
+        f"{{.atlas-mark}}\n**Miniature.** {text} ([why and how](40_miniature))"
     )
 
 
@@ -53,8 +53,10 @@ def cell(value: object, decimals: int = 1, raw: bool = False) -> str:
     """Return a cell of a table as HTML: counts with separators, other numbers rounded,
     an en dash where there is none.
 
-    >>> cell(1234), cell(0.26), cell(float("nan")), cell(-0.04), cell(-0.26), cell("a<b"), cell(True)
-    ('1,234', '0.3', '–', '0.0', '−0.3', 'a&lt;b', 'yes')
+    >>> cell(1234), cell(0.26), cell(float("nan")), cell(-0.04), cell(-0.26)
+    ('1,234', '0.3', '–', '0.0', '−0.3')
+    >>> cell("a<b"), cell(True)
+    ('a&lt;b', 'yes')
     """
     if isinstance(value, bool) or type(value).__name__ == "bool_":
         return "yes" if value else "no"
@@ -94,8 +96,9 @@ def table(
     page shows the first `MOST` rows; the CSV has all. Of HTML only what
     `formatting.safe` allows stays.
 
-    >>> made = table(pd.DataFrame({"model": ["A"], "accuracy (%)": [39.44]}), "Accuracy by model.").data
-    >>> '<th scope="row">A</th><td class="number">39.4</td>' in made
+    >>> accuracy = pd.DataFrame({"model": ["A"], "accuracy (%)": [39.44]})
+    >>> html_of_table = table(accuracy, "Accuracy by model.").data
+    >>> '<th scope="row">A</th><td class="number">39.4</td>' in html_of_table
     True
     """
     frame = frame.reset_index() if index else frame
@@ -139,10 +142,10 @@ def table(
     )
     link = f'<a download href="data:text/csv;base64,{data}">CSV</a>' if download else ""
     return HTML(
-        f'<figure class="atlas-table"><figcaption>{caption}</figcaption><div'
-        ' class="atlas-scroll" tabindex="0" role="region"'
-        f' aria-label="{label}"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div><p'
-        f' class="atlas-links">{part}{link}</p></figure>'
+        f'<figure class="atlas-table"><figcaption>{caption}</figcaption>'
+        f'<div class="atlas-scroll" tabindex="0" role="region" aria-label="{label}">'
+        f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>"
+        f'<p class="atlas-links">{part}{link}</p></figure>'
     )
 
 

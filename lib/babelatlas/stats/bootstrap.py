@@ -164,7 +164,8 @@ def group_means(
     The interval is over languages (`shares`: as in `mean_interval`). A group of one
     language (English, say) has none (NaN). Groups come in order of appearance.
 
-    >>> scores = pd.DataFrame({"model": "a", "group": "low", "lang": ["si", "lo"], "value": [0.2, 0.4]})
+    >>> scores = pd.DataFrame({"lang": ["si", "lo"], "value": [0.2, 0.4]})
+    >>> scores = scores.assign(model="a", group="low")
     >>> round(float(group_means(scores).value[0]), 3)
     0.3
     """
