@@ -864,7 +864,7 @@ def everything(
             table.assign(section=section, statistic=statistic, world=world, n=n)
         )
 
-    accuracy = published.by_language("geigle2024").query("lang != 'en'")
+    accuracy = published.accuracy_by_language("geigle2024").query("lang != 'en'")
     mean = accuracy.groupby("model")["value"].mean().sort_values()
     populations = {"normal": None}
     populations |= {

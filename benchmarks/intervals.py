@@ -132,7 +132,7 @@ def languages(model: str = "OpenAI B-32") -> tuple[Callable, float]:
     """Return draws of the published accuracies of a model over languages, and their
     mean.
     """
-    table = published.by_language("geigle2024")
+    table = published.accuracy_by_language("geigle2024")
     values = table.loc[
         (table["model"] == model) & (table["lang"] != "en"), "value"
     ].to_numpy()

@@ -24,7 +24,7 @@ DESK = {
     "read_table": "babelatlas.base.tables.read",
     "write_table": "babelatlas.base.tables.write",
     "published": "babelatlas.base.published.read",
-    "published_by_language": "babelatlas.base.published.by_language",
+    "published_by_language": "babelatlas.base.published.accuracy_by_language",
     "published_groups": "babelatlas.base.published.groups",
     "released": "babelatlas.base.released.read",
     "one_run": "babelatlas.base.released.one_run",

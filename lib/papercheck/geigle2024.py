@@ -172,7 +172,9 @@ def accuracies() -> pd.DataFrame:
     found = published.read("babel-imagenet-results")[
         ["model", "lang", "variant", "value"]
     ]
-    return _preferred(published.by_language(PAPER), found, ["model", "lang", "variant"])
+    return _preferred(
+        published.accuracy_by_language(PAPER), found, ["model", "lang", "variant"]
+    )
 
 
 @cache

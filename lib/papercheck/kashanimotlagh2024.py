@@ -51,11 +51,11 @@ def commute_counts(folder: str | Path = "") -> pd.DataFrame:
     `everywhere`: items that all of these languages have; `same`: items whose two
     translations are the same; `images`: different images of the items. From a folder as
     released, or, where none is given, from the table that ships. Raises what
-    `commute.read` raises.
+    `commute.read_items` raises.
     """
     if not folder:
         return pd.read_csv(COUNTS)
-    items, _ = commute.read(folder, wanted=list(LANGUAGES))
+    items, _ = commute.read_items(folder, wanted=list(LANGUAGES))
     images = items.groupby("lang")["item"].agg(
         lambda names: len({image for name in names for image in name.split("+")})
     )

@@ -173,7 +173,7 @@ def groups(source: str = "geigle2024") -> pd.DataFrame:
     return pd.concat([table.astype({"classes": int}), english], ignore_index=True)
 
 
-def by_language(source: str = "geigle2024") -> pd.DataFrame:
+def accuracy_by_language(source: str = "geigle2024") -> pd.DataFrame:
     """Return the published accuracy of every model in every language, one row each.
 
     Columns: model, lang, group, classes, variant, value (top-1 accuracy, a fraction), n
@@ -189,7 +189,7 @@ def by_language(source: str = "geigle2024") -> pd.DataFrame:
     return table[["model", "lang", "group", "classes", "variant", "value", "n"]]
 
 
-def by_group(source: str = "geigle2024") -> pd.DataFrame:
+def accuracy_by_group(source: str = "geigle2024") -> pd.DataFrame:
     """Return the published mean accuracy of models in groups of languages, with all
     classes and with 100 of them.
 
@@ -216,7 +216,7 @@ def gaps_between_groups(
     group have fewer than 100 classes, so that only the other groups can be compared
     with equally many.
     """
-    cells = by_group(source).pivot(
+    cells = accuracy_by_group(source).pivot(
         index=["group", "model"], columns="table", values="value"
     )
     cells = cells.rename(columns={"2": "all classes", "3": "100 classes"}).rename_axis(
@@ -239,6 +239,6 @@ def retrieval(source: str = "geigle2024") -> pd.DataFrame:
         ["dataset", "model", "lang", "value"],
     ]
     table = table.rename(columns={"value": "recall"})
-    accuracy = by_language(source).rename(columns={"value": "accuracy"})
+    accuracy = accuracy_by_language(source).rename(columns={"value": "accuracy"})
     table = table.merge(accuracy, on=["model", "lang"], validate="many_to_one")
     return table[["dataset", "model", "lang", "group", "classes", "accuracy", "recall"]]

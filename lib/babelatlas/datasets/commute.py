@@ -53,7 +53,7 @@ def available(folder: str | os.PathLike, dataset: str = "commute") -> dict[str, 
     }
 
 
-def read(
+def read_items(
     folder: str | os.PathLike, dataset: str = "commute", wanted: Iterable[str] = ()
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the items of CoMMuTE, schema `items`, and what is irregular: finding,
@@ -173,9 +173,9 @@ def pictured(
     """Return the items whose two images are there, these (schema `item_images`,
     absolute paths), and what is not.
 
-    `items` as `read` returns them; `images`: the folder of the images, or its archive;
+    `items` as `read_items` returns them; `images`: the folder of the images, or its archive;
     `missing`: how many images may be absent. An item that lacks one is left out in all
-    languages, and named in the third table, as in `read`.
+    languages, and named in the third table, as in `read_items`.
     """
     home = datasets.images_path(images, datasets.get_dataset(dataset))
     files = {

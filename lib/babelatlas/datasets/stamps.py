@@ -49,7 +49,7 @@ LOCALES = {
 SIZE = 400
 
 
-def read(home: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+def read_pictures_and_texts(home: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the pictures of a folder of stamps, and their texts.
 
     Pictures: stamp (its path below `home` without ending, the key), path (of the file),
@@ -123,7 +123,7 @@ def captions(home: Path) -> tuple[pd.DataFrame, list[str], dict[str, str]]:
     counts them by language. The texts of a variety (Portuguese of Brazil) that are
     others than the language's own have the next numbers.
     """
-    pictures, texts = read(home)
+    pictures, texts = read_pictures_and_texts(home)
     things = pictures[pictures["thing"]]
     texts = texts[texts["stamp"].isin(things["stamp"])]
     own = texts[~texts["untranslated"]].drop_duplicates(["stamp", "lang", "text"])
@@ -150,7 +150,9 @@ def nouns(home: Path) -> pd.DataFrame:
     number, stamp and drawing.
     """
     pictures = (
-        read(home)[0].query("sure").sort_values(["wnid", "stamp"], ignore_index=True)
+        read_pictures_and_texts(home)[0]
+        .query("sure")
+        .sort_values(["wnid", "stamp"], ignore_index=True)
     )
     table = pictures.assign(
         path=on_white(pictures["path"]), number=pictures.groupby("wnid").cumcount()
@@ -162,7 +164,7 @@ def names(home: Path) -> pd.DataFrame:
     """Return what people call the nouns, schema `labels`: the text of the first picture
     of each synset that is sure.
     """
-    pictures, texts = read(home)
+    pictures, texts = read_pictures_and_texts(home)
     wnids = pictures.query("sure").set_index("stamp")["wnid"]
     own = texts[~texts["untranslated"] & texts["stamp"].isin(wnids.index)].sort_values(
         ["lang", "stamp", "locale"]

@@ -274,7 +274,7 @@ def problems(rows: pd.DataFrame, partial: bool = False) -> list[str]:
     return sentences
 
 
-def read(path: str | os.PathLike, partial: bool = False) -> pd.DataFrame:
+def read_filled(path: str | os.PathLike, partial: bool = False) -> pd.DataFrame:
     """Return a filled sheet, checked against what was written: its columns, in the
     order of `number`.
 

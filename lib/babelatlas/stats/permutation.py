@@ -4,7 +4,6 @@ or at random, by themselves or by whole clusters.
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,7 +13,8 @@ from babelatlas.stats import bootstrap
 from babelatlas.stats.checks import check_columns, check_numbers
 from babelatlas.stats.multiple_comparisons import with_holm
 
-# Columns of what a paired difference is with whole families resampled.
+# What is said of paired differences, and what with whole families resampled.
+PAIRED_COLUMNS = ["value", "ci_low", "ci_high", "p"]
 FAMILY_COLUMNS = ["family_low", "family_high", "p_family", "n_families"]
 N_PERMUTATIONS = 10_000
 LEAST_P = 1 / (N_PERMUTATIONS + 1)  # the smallest p that so many random patterns give
@@ -114,20 +114,11 @@ def step_down(
     return (n_patterns - n_below[0]) / n_patterns, adjusted / n_patterns
 
 
-class PairedMean(NamedTuple):
-    """A mean of paired differences, its 95 % interval, and the p of its test."""
-
-    value: float
-    ci_low: float
-    ci_high: float
-    p: float
-
-
 def paired_mean(
     differences: np.ndarray, units=None, n_resamples: int = 2000, seed: int = 0
-) -> PairedMean:
-    """Return the mean of paired differences, its bootstrap interval over `units`, and
-    `paired_permutation_test`'s p.
+) -> list[float]:
+    """Return `PAIRED_COLUMNS`: the mean of paired differences, its bootstrap interval
+    over `units`, and `paired_permutation_test`'s p.
 
     All but the mean are NaN where there is one unit alone, and the mean, too, without
     any.
@@ -136,11 +127,11 @@ def paired_mean(
     units = np.arange(len(differences)) if units is None else np.asarray(units)
     if len(set(units)) < 2:
         value = float(differences.mean()) if len(differences) else np.nan
-        return PairedMean(value, np.nan, np.nan, np.nan)
+        return [value, np.nan, np.nan, np.nan]
     mean = bootstrap.mean_interval(differences, units, n_resamples, seed=seed).iloc[0]
     clusters = units if mean["n_clusters"] < mean["n"] else None
     p = paired_permutation_test(differences, seed=seed, clusters=clusters)
-    return PairedMean(mean["value"], mean["ci_low"], mean["ci_high"], p)
+    return [*mean[["value", "ci_low", "ci_high"]], p]
 
 
 def paired_mean_over_families(
@@ -204,7 +195,7 @@ def paired_difference(  # noqa: PLR0913, since chapters name these by keyword
                 families = gap.index.map(kin)
                 row += paired_mean_over_families(gap, families, n_resamples, seed)
             rows.append(row)
-    columns = [*by, "first", "second", *PairedMean._fields, "p_holm", "n"]
+    columns = [*by, "first", "second", *PAIRED_COLUMNS, "p_holm", "n"]
     if kin:
         columns += FAMILY_COLUMNS
     return with_holm(pd.DataFrame(rows, columns=columns))
