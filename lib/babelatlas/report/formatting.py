@@ -84,9 +84,9 @@ def interval(value: float, low: float, high: float) -> str:
     >>> interval(0.394, 0.351, 0.438), interval(0.5, float("nan"), float("nan"))
     ('39.4 % (35.1–43.8)', '50.0 %')
     """
-    return percent(value) + (
-        "" if pd.isna(low) else f" ({100 * low:.1f}–{100 * high:.1f})"
-    )
+    if pd.isna(low):
+        return percent(value)
+    return f"{percent(value)} ({100 * low:.1f}–{100 * high:.1f})"
 
 
 def intervals(
@@ -103,15 +103,15 @@ def intervals(
     >>> intervals(rows).tolist(), intervals(rows[:1], "+.2f", 1, " to ").tolist()
     (['50.0 (40.0–60.0)', '−10.0'], ['+0.50 (0.40 to 0.60)'])
     """
-    write, end = (
-        f"{{:{form}}}".format
-        for form in (number.replace(".", "z."), number.replace(".", "z.").lstrip("+"))
-    )
-    rows = unit * table[["value", "ci_low", "ci_high"]].to_numpy(float)
-    texts = [
-        write(value) + (f" ({end(low)}{to}{end(high)})" if low == low else "")
-        for value, low, high in rows
-    ]
+    value_format = number.replace(".", "z.")  # z: no minus sign before a rounded 0
+    end_format = value_format.lstrip("+")
+    texts = []
+    for value, low, high in table[["value", "ci_low", "ci_high"]].to_numpy(float):
+        text = f"{unit * value:{value_format}}"
+        if not np.isnan(low):
+            ends = f"{unit * low:{end_format}}{to}{unit * high:{end_format}}"
+            text += f" ({ends})"
+        texts.append(text)
     return pd.Series(texts, index=table.index, dtype=str).str.replace("-", "−")
 
 
@@ -186,14 +186,12 @@ def counted(number: int, noun: str) -> str:
     >>> counted(1, "language"), counted(1234, "class"), counted(0, "family")
     ('1 language', '1,234 classes', '0 families')
     """
-    plural = (
-        f"{noun[:-1]}ies"
-        if noun.endswith("y")
-        else f"{noun}es"
-        if noun.endswith(("s", "x", "ch"))
-        else f"{noun}s"
-    )
-    return f"{number:,} {noun if number == 1 else plural}"
+    if number == 1:
+        return f"1 {noun}"
+    if noun.endswith("y"):
+        return f"{number:,} {noun[:-1]}ies"
+    ending = "es" if noun.endswith(("s", "x", "ch")) else "s"
+    return f"{number:,} {noun}{ending}"
 
 
 def english_note(sets: dict[str, pd.DataFrame | str]) -> str:
@@ -206,17 +204,17 @@ def english_note(sets: dict[str, pd.DataFrame | str]) -> str:
     sentences = []
     for name, table in sets.items():
         if isinstance(table, str):
-            table = (
-                tables.read(table, "labels")
-                if tables.locate(table).is_file()
-                else tables.empty("labels")
-            )
+            there = tables.locate(table).is_file()
+            table = tables.read(table, "labels") if there else tables.empty("labels")
         counts = table.loc[table["lang"] == "en", "source"].value_counts()
-        parts = ", ".join(
+        lists = [
             f"{LISTS.get(source) or escape(source)} ({n:,})"
             for source, n in counts.items()
-        )
-        sentences += [f"English class names of {escape(name)}: {parts}."] * bool(parts)
+        ]
+        if lists:
+            sentences.append(
+                f"English class names of {escape(name)}: {', '.join(lists)}."
+            )
     return " ".join(sentences)
 
 
