@@ -33,7 +33,15 @@ from statsmodels.stats.proportion import proportion_confint
 from babelatlas.analysis import leaderboard, ranking
 from babelatlas.base import languages, published
 from babelatlas.base.paths import DATA
-from babelatlas.stats import bootstrap, correlation, tests
+from babelatlas.stats import (
+    bootstrap,
+    correlation,
+    multiple_comparisons,
+    permutation,
+    proportions,
+    ranks,
+    thresholds,
+)
 
 OURS, PLAIN = "as in this book", "plain percentiles"
 
@@ -81,7 +89,8 @@ def coverage(
     value for `level` of them to cover the truth; NaN where no factor does, because
     intervals have no width), worlds (number of data sets).
 
-    >>> found = coverage(0.0, np.array([0.1, 0.2, 0.4]), np.array([-0.1, 0, 0.2]), np.array([0.3, 0.4, 0.6]), 0.99)
+    >>> value = np.array([0.1, 0.2, 0.4])
+    >>> found = coverage(0.0, value, np.array([-0.1, 0, 0.2]), value + 0.2, 0.99)
     >>> round(found["value"], 2), found["below"] == found["stretch"] / 6, round(found["stretch"], 2)
     (0.67, True, 2.0)
     """
@@ -146,7 +155,7 @@ def mean_over_languages(
     )
     ends = _both(resampled, level, n)
     if population is not None:
-        ends[OURS] = bootstrap.share_interval(
+        ends[OURS] = proportions.share_interval(
             scores, np.ones(scores.shape), ends[OURS], level
         )
     ends |= {"Student's t": (value - half, value + half)}
@@ -205,8 +214,8 @@ def accuracy_over_classes(
     )
     found |= {"expanded percentiles": found[OURS]}
     for name, ends in found.items():
-        near = bootstrap.SKEWED if name == OURS else 1e-9
-        found[name] = bootstrap.share_interval(
+        near = proportions.SKEWED if name == OURS else 1e-9
+        found[name] = proportions.share_interval(
             shares, np.ones(shares.shape), ends, level, near
         )
     found["images independent"] = wilson(value, np.full(worlds, n * images), level)
@@ -444,7 +453,7 @@ def rank(
         scores = np.asarray(gaps, float) + effects
         both = []
         for clusters in (n, None):
-            found = tests.rank_intervals(
+            found = ranks.rank_intervals(
                 names, scores.mean(axis=0), drawn @ scores, level, clusters
             )
             place = np.argsort(found["name"].to_numpy())
@@ -500,9 +509,10 @@ def order(
             + rng.normal(size=(2, n, models))
         )
         truth, value = (
-            float(ranking.kendall(*each)) for each in (true, scores.mean(axis=1))
+            float(correlation.kendall_by_row(*each))
+            for each in (true, scores.mean(axis=1))
         )
-        taus = ranking.kendall(drawn @ scores[0], drawn @ scores[1])
+        taus = correlation.kendall_by_row(drawn @ scores[0], drawn @ scores[1])
         ends = (
             ranking.reflected(value, taus, -1, level, n),
             ranking.reflected(value, taus, -1, level),
@@ -527,7 +537,7 @@ def above(
     """Return the coverage of the interval of a number of languages whose accuracy
     reaches `threshold`.
 
-    For `tests.languages_above`: the true accuracies of `n` languages follow a beta
+    For `thresholds.languages_above`: the true accuracies of `n` languages follow a beta
     distribution with mean 0.3 and parameters that add up to 4; each is measured on
     `images` independent images. The truth is the number of the true accuracies that
     reach the threshold.
@@ -543,7 +553,9 @@ def above(
         }
     )
     table["value"] = rng.binomial(images, true).ravel() / images
-    found = tests.languages_above(table, [threshold], "model", n_resamples, level, seed)
+    found = thresholds.languages_above(
+        table, [threshold], "model", n_resamples, level, seed
+    )
     truth = (true >= threshold).sum(axis=1)
     return _rows(
         "images resampled",
@@ -569,10 +581,10 @@ def _significant(
     `ranking.members`.
     """
     first, second = np.triu_indices(scores.shape[1], 1)
-    p, together = tests.step_down(
+    p, together = permutation.step_down(
         member.T @ (scores[:, first] - scores[:, second]), n_permutations, seed
     )
-    return np.array([together, tests.holm(p), p]) < alpha
+    return np.array([together, multiple_comparisons.holm(p), p]) < alpha
 
 
 def family_wise(
@@ -603,7 +615,7 @@ def family_wise(
     value = np.mean(found, axis=0)
     low, high = wilson(value, [worlds] * 3)
     least = np.array([1, models * (models - 1) // 2, 1]) / len(
-        tests.sign_patterns(n, n_permutations, seed)
+        permutation.sign_patterns(n, n_permutations, seed)
     )
     table = pd.DataFrame(
         {"value": value, "ci_low": low, "ci_high": high, "worlds": worlds}
@@ -666,7 +678,7 @@ def told_apart(
         )
     value = np.mean(found, axis=0)  # (statistics, methods)
     least = np.array([1, len(first), 1]) / len(
-        tests.sign_patterns(len(sizes), n_permutations, seed)
+        permutation.sign_patterns(len(sizes), n_permutations, seed)
     )
     table = pd.DataFrame(
         {"statistic": np.repeat(["equal models", "different models"][: len(value)], 3)}
@@ -740,7 +752,7 @@ def related(
     sum of an effect of its family, which makes up `shared` of the variance, and its
     own, both normal about 0, the truth. Methods: "languages drawn" and "families drawn"
     (`ranking.comparisons` without and with `cluster`). Columns: method, interval, those
-    of `coverage`, and alarms: the share of data sets in which `tests.sign_flips` of
+    of `coverage`, and alarms: the share of data sets in which `permutation.sign_flips` of
     languages, or of whole families, has p below 1 - level.
     """
     worlds, n_resamples, level, seed = run
@@ -763,7 +775,9 @@ def related(
         ends = bootstrap.percentile_interval(
             times @ gaps / times.sum(axis=1, keepdims=True), level, member.shape[1]
         )
-        alarms = tests.sign_flips(member.T @ gaps, n_permutations, seed) < 1 - level
+        alarms = (
+            permutation.sign_flips(member.T @ gaps, n_permutations, seed) < 1 - level
+        )
         found = _rows(method, 0.0, gaps.mean(axis=0), {OURS: ends}, level)
         parts.append(found.assign(alarms=alarms.mean()))
     return pd.concat(parts, ignore_index=True)
@@ -800,6 +814,29 @@ def pairs_of_models(
                     add("told apart", statistic, world, sum(families), rows)
 
 
+def differences_of_families(
+    add: Callable, accuracy: pd.DataFrame, run: Simulation
+) -> None:
+    """Add differences of two models over families, with as much of their variance
+    between families as published accuracies have, and with other shares of it.
+    """
+    across = accuracy.pivot(index="lang", columns="model", values="value")
+    family = pd.Series(languages.families(across.index)).reindex(across.index)
+    first, second = np.triu_indices(across.shape[1], 1)
+    values = across.to_numpy()
+    shares = ranking.shared_by_clusters(values[:, first] - values[:, second], family)
+    observed = round(float(np.median(shares)), 2)
+    for shared in sorted({0.0, observed, 0.5}):
+        part = related(family.value_counts(), shared, run=run)
+        add(
+            "families",
+            "difference of two models",
+            f"{shared:.0%} of the variance between families",
+            len(family),
+            part,
+        )
+
+
 def everything(
     worlds: int = 250,
     n_resamples: int = 400,
@@ -827,7 +864,7 @@ def everything(
             table.assign(section=section, statistic=statistic, world=world, n=n)
         )
 
-    accuracy = published.by_language("geigle2024").query("lang != 'en'")
+    accuracy = published.accuracy_by_language("geigle2024").query("lang != 'en'")
     mean = accuracy.groupby("model")["value"].mean().sort_values()
     populations = {"normal": None}
     populations |= {
@@ -895,22 +932,7 @@ def everything(
             n,
             board(n, run=few),
         )
-    across = accuracy.pivot(index="lang", columns="model", values="value")
-    family = pd.Series(languages.families(across.index)).reindex(across.index)
-    one, other = np.triu_indices(across.shape[1], 1)
-    shares = ranking.shared_by_clusters(
-        across.to_numpy()[:, one] - across.to_numpy()[:, other], family
-    )
-    observed = round(float(np.median(shares)), 2)
-    for shared in sorted({0.0, observed, 0.5}):
-        part = related(family.value_counts(), shared, run=fast)
-        add(
-            "families",
-            "difference of two models",
-            f"{shared:.0%} of the variance between families",
-            len(family),
-            part,
-        )
+    differences_of_families(add, accuracy, fast)
     pairs_of_models(add, worlds, sizes, level, seed)
     columns = [
         "section",

@@ -1,10 +1,13 @@
 """How fast the engine is: against CLIP_benchmark and against the paper's procedure, in
 one run on one machine.
 
-    python benchmarks/engine.py            a quarter of an hour on two cores; writes what the book reads
-    python benchmarks/engine.py --quick    some minutes, to see that it runs; writes nothing unless told
+    python benchmarks/engine.py                a quarter of an hour on two cores;
+                                               writes what the book reads
+    python benchmarks/engine.py --quick        some minutes, to see that it runs;
+                                               writes nothing unless told
     python benchmarks/engine.py --gpu      the share of a GPU's peak that the two towers reach
-    python benchmarks/engine.py --retrieval    the ranks of retrieval only, against a loop over queries: two minutes
+    python benchmarks/engine.py --retrieval    the ranks of retrieval only, against a
+                                               loop over queries: two minutes
 
 The model has the architecture of OpenCLIP XLMR-B B-32 and random weights, made on the
 spot: speed does not depend on what weights say. All three are given the same folder,
@@ -739,7 +742,8 @@ def text_flops(lengths: np.ndarray, sizes: dict = REAL) -> float:
     2n(4w^2 + 2wh) + 4n^2 w. The projection of the mean is an MLP. What is not a product
     of matrices (normalisations, GELU, softmax) is left out.
 
-    >>> text_flops(np.array([2]), {"layers": 1, "width": 4, "hidden": 8, "embed_dim": 2})  # 2*2*128 + 4*4*4 + 2*18
+    >>> tower = {"layers": 1, "width": 4, "hidden": 8, "embed_dim": 2}
+    >>> text_flops(np.array([2]), tower)  # 2*2*128 + 4*4*4 + 2*18
     612.0
     """
     width, hidden, lengths = (

@@ -135,7 +135,7 @@ def begun(
 
 
 # --- Folders
-# ---------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------
 
 
 def cache_removed(study: Study, jobs: dict, chance: random.Random) -> tuple[str, str]:
@@ -287,7 +287,7 @@ def clock_back(study: Study, jobs: dict, chance: random.Random) -> tuple[str, st
 
 
 # --- Two at once
-# -----------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------
 
 
 def two_runs(study: Study, jobs: dict, chance: random.Random) -> tuple[str, str]:
@@ -381,7 +381,7 @@ def two_notebooks(study: Study, jobs: dict, chance: random.Random) -> tuple[str,
 
 
 # --- Downloads, archives, merges
-# -------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
@@ -506,10 +506,11 @@ def download_killed(study: Study, jobs: dict, chance: random.Random) -> tuple[st
     """Kill the process that downloads, then fetch again."""
     place, content = _scratch(study), chance.randbytes(FILE)
     asked = threading.Event()
-    slowly = lambda handler, all_: (
-        asked.set(),
-        _send(handler, all_, 1, 0.05),
-    )  # noqa: E731
+
+    def slowly(handler, content: bytes) -> None:
+        asked.set()
+        _send(handler, content, 1, 0.05)
+
     status, *_ = _fetched(content, place, slowly, chance.uniform(0, 1.5), asked.is_set)
     return (
         _again(content, place, "recovered", "")

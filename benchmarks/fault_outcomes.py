@@ -10,7 +10,7 @@ import pandas as pd
 
 from babelatlas.base.errors import InputError
 from babelatlas.base.paths import beside
-from babelatlas.stats import bootstrap
+from babelatlas.stats import proportions
 
 RESULTS = Path(__file__).parent / "measured"
 OUTPUT = RESULTS / "faults.csv"
@@ -107,4 +107,4 @@ def upper_bound(lost: int, tries: int) -> float:
     >>> round(upper_bound(0, 200), 4)
     0.0149
     """
-    return float(bootstrap.exact_interval(lost, tries, level=0.9)[1])
+    return float(proportions.exact_interval(lost, tries, level=0.9)[1])

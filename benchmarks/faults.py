@@ -2,7 +2,8 @@
 at once, downloads cut.
 
     python benchmarks/faults.py            at most an hour; called again, it goes on where it was
-    python benchmarks/faults.py --quick    a few minutes, to see that it works; writes no figures unless told
+    python benchmarks/faults.py --quick    a few minutes, to see that it works; writes no
+                                           figures unless told
 
 A small study is run once undisturbed. A copy of it then loses the outputs of some jobs,
 drawn by the seed, and is run again and killed at random moments until it is complete;
@@ -78,7 +79,7 @@ LONGEST = 4.0  # seconds until a kill, once a job is at work
 
 
 # --- Rounds
-# ----------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------
 
 
 def draw(
@@ -216,7 +217,7 @@ def play_round(
 
 
 # --- The campaign
-# ----------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------
 
 
 def write_config(path: Path) -> Path:

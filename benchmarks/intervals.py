@@ -4,7 +4,7 @@ choices of the study.
     python benchmarks/intervals.py
 
 prints them: Pearson's correlation over few languages (`correlation.expandable`), means
-of shares near 0 (`bootstrap.share_interval`), and Wald's test of a term of recipes
+of shares near 0 (`proportions.share_interval`), and Wald's test of a term of recipes
 (`mixed_model.wald`). Every number is the share of simulated data sets in which a 95 %
 interval covers the true value, or in which a test at 5 % rejects a true hypothesis.
 """
@@ -18,7 +18,7 @@ from scipy import stats
 
 from babelatlas.base import published
 from babelatlas.base.errors import InputError
-from babelatlas.stats import bootstrap, correlation, mixed_model
+from babelatlas.stats import bootstrap, correlation, mixed_model, proportions
 
 TAIL = stats.norm.ppf(0.975)
 
@@ -112,12 +112,12 @@ def means(
             found.append(
                 dict.fromkeys(
                     found[0] if found else ["study"],
-                    bootstrap.exact_interval(round(values[0] * n), n),
+                    proportions.exact_interval(round(values[0] * n), n),
                 )
             )
             continue
         ends = bootstrap.percentile_interval(weights @ values, n_clusters=n)
-        study = bootstrap.share_interval(values, np.ones(n), ends)
+        study = proportions.share_interval(values, np.ones(n), ends)
         found.append(
             {
                 "study": study,
@@ -132,7 +132,7 @@ def languages(model: str = "OpenAI B-32") -> tuple[Callable, float]:
     """Return draws of the published accuracies of a model over languages, and their
     mean.
     """
-    table = published.by_language("geigle2024")
+    table = published.accuracy_by_language("geigle2024")
     values = table.loc[
         (table["model"] == model) & (table["lang"] != "en"), "value"
     ].to_numpy()

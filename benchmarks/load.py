@@ -1,7 +1,8 @@
 """What the book takes at full size: made-up outcomes, every chapter that reads them,
 its time and its memory.
 
-    python benchmarks/load.py                  an hour and more on one core; writes what the book reads
+    python benchmarks/load.py                  an hour and more on one core; writes what
+                                               the book reads
     python benchmarks/load.py --parts 16 --chapters 41_this_run 11_leaderboard --output load.csv
     python benchmarks/load.py --coco-sm        COCO-SM's number of queries in place of 298 languages
 

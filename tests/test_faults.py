@@ -58,7 +58,7 @@ def test_a_table_that_is_cut_missing_or_new_is_a_difference(study):
     ]
 
 
-def test_a_finished_table_that_is_gone_or_changed_is_damage_but_one_that_is_made_again_may_be_absent(
+def test_a_finished_table_that_is_gone_is_damage_but_one_that_is_made_again_may_be_absent(
     study,
 ):
     later = time.time() + 60

@@ -7,7 +7,14 @@ import pandas as pd
 import pytest
 from scipy import stats as scipy_stats
 
-from babelatlas.stats import bootstrap, correlation, regression, tests
+from babelatlas.stats import (
+    bootstrap,
+    correlation,
+    multiple_comparisons,
+    permutation,
+    proportions,
+    regression,
+)
 
 
 def coefficient(x, y, method):
@@ -46,7 +53,9 @@ def test_holm_is_that_of_multtest():
         1.1990184863680001e-01,
         1.4191288215860001e-01,
     ]
-    assert np.sort(tests.holm(p)) == pytest.approx([*wanted, *[1.0] * 6], rel=1e-9)
+    assert np.sort(multiple_comparisons.holm(p)) == pytest.approx(
+        [*wanted, *[1.0] * 6], rel=1e-9
+    )
 
 
 def test_correlations_are_those_of_cor_test():
@@ -91,7 +100,7 @@ def test_a_log_linear_fit_is_that_of_lm():
     ],
 )
 def test_an_exact_interval_is_that_of_binom_test(right, n, level, low, high):
-    assert bootstrap.exact_interval(right, n, level) == pytest.approx(
+    assert proportions.exact_interval(right, n, level) == pytest.approx(
         (low, high), rel=1e-6
     )
 
@@ -100,4 +109,6 @@ def test_a_sign_flip_test_of_signed_ranks_is_wilcoxons():
     gap = np.array([1.2, -0.3, 0.9, 2.2, -0.7, 1.6, 0.4, 1.1, -0.2, 0.8])
     signed = np.sign(gap) * scipy_stats.rankdata(np.abs(gap))
     wanted = scipy_stats.wilcoxon(gap, method="exact").pvalue
-    assert tests.paired_permutation_test(signed) == pytest.approx(wanted, rel=1e-12)
+    assert permutation.paired_permutation_test(signed) == pytest.approx(
+        wanted, rel=1e-12
+    )

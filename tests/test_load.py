@@ -12,7 +12,7 @@ from atlas_study.chapters import error_overlap
 from babelatlas.analysis import outcomes
 from babelatlas.base import tables
 from babelatlas.evaluation import disambiguation, retrieval
-from babelatlas.stats import bootstrap
+from babelatlas.stats import bootstrap, proportions
 
 SMALL = load.Size(
     "small", models=2, languages=3, classes=12, images=5, captions=2, items=4
@@ -68,7 +68,7 @@ def test_accuracies_of_categories_are_those_of_a_loop_over_groups(folder):
         )
         expected = (
             right.sum() / seen.sum(),
-            *bootstrap.share_interval(right, seen, ends),
+            *proportions.share_interval(right, seen, ends),
             seen.sum(),
         )
         assert [row.value, row.ci_low, row.ci_high, row.n] == pytest.approx(

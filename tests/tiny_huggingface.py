@@ -469,15 +469,16 @@ class MexmaSigLIP(PreTrainedModel):
     config_class = MexmaSigLIPConfig
     def __init__(self, config):
         super().__init__(config)
-        self.text_model = XLMRobertaModel(XLMRobertaConfig.from_pretrained("facebook/MEXMA"), add_pooling_layer=False)
+        text = XLMRobertaConfig.from_pretrained("facebook/MEXMA")
+        self.text_model = XLMRobertaModel(text, add_pooling_layer=False)
         self.text_projector = nn.Linear(32, 32, bias=False)
         vision = SiglipConfig.from_pretrained("google/siglip2-so400m-patch16-512").vision_config
         self.vision_model = SiglipVisionModel(vision).vision_model
     def encode_images(self, pixel_values):
         return self.vision_model(pixel_values).pooler_output
     def encode_texts(self, input_ids, attention_mask):
-        states = self.text_model(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
-        return self.text_projector(states[:, 0])
+        encoded = self.text_model(input_ids=input_ids, attention_mask=attention_mask)
+        return self.text_projector(encoded.last_hidden_state[:, 0])
 """
 JINA = """
 import numpy as np
@@ -506,5 +507,6 @@ class JinaCLIPImageProcessor(BaseImageProcessor):
     def preprocess(self, image, **kwargs):
         pixels = np.asarray(image.resize((self.size, self.size)), np.float32) / 255
         pixels = ((pixels - self.mean) / self.std).transpose(2, 0, 1)
-        return BatchFeature({"pixel_values": pixels[None]}, tensor_type=kwargs.get("return_tensors"))
+        tensor_type = kwargs.get("return_tensors")
+        return BatchFeature({"pixel_values": pixels[None]}, tensor_type=tensor_type)
 """

@@ -16,7 +16,7 @@ import pandas as pd
 
 from babelatlas.base import released
 from babelatlas.base.errors import InputError, near
-from babelatlas.stats import bootstrap
+from babelatlas.stats import proportions
 
 # What the harnesses call a language, and its code. KR and CN are countries: as a
 # language, "kr" is Kanuri.
@@ -368,7 +368,7 @@ def _row(
     n_right = round(value * n)
     low = high = float("nan")
     if is_share and n and abs(value * n - n_right) < 1e-6 * n:
-        low, high = bootstrap.exact_interval(n_right, n)
+        low, high = proportions.exact_interval(n_right, n)
     return {
         "task": "question answering" if is_share else "captioning",
         "dataset": dataset,

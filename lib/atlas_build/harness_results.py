@@ -18,7 +18,7 @@ from scipy import stats as scipy_stats
 from atlas_build import generative_results
 from babelatlas.base import languages, published, released, tables
 from babelatlas.base.errors import InputError, near
-from babelatlas.stats import bootstrap
+from babelatlas.stats import proportions
 
 READ = [
     "checkpoint",
@@ -567,7 +567,7 @@ def with_intervals(table: pd.DataFrame) -> pd.DataFrame:
     counts = (table["value"] * n).round()
     is_finer = 10.0 ** -table["decimals"] < 1 / n.where(n > 0, np.nan)
     is_certain = is_share & (n > 0) & is_finer
-    low, high = bootstrap.exact_interval(counts[is_certain], n[is_certain])
+    low, high = proportions.exact_interval(counts[is_certain], n[is_certain])
     ends = pd.DataFrame({"ci_low": low, "ci_high": high}, table.index[is_certain])
     ends = ends.reindex(table.index)
     if "stated" in table:  # of what has an interval of its own

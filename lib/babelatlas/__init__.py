@@ -24,7 +24,7 @@ DESK = {
     "read_table": "babelatlas.base.tables.read",
     "write_table": "babelatlas.base.tables.write",
     "published": "babelatlas.base.published.read",
-    "published_by_language": "babelatlas.base.published.by_language",
+    "published_by_language": "babelatlas.base.published.accuracy_by_language",
     "published_groups": "babelatlas.base.published.groups",
     "released": "babelatlas.base.released.read",
     "one_run": "babelatlas.base.released.one_run",
@@ -37,16 +37,16 @@ DESK = {
     "mean_interval": "babelatlas.stats.bootstrap.mean_interval",
     "group_means": "babelatlas.stats.bootstrap.group_means",
     "accuracy_interval": "babelatlas.stats.bootstrap.accuracy_interval",
-    "exact_interval": "babelatlas.stats.bootstrap.exact_interval",
+    "exact_interval": "babelatlas.stats.proportions.exact_interval",
     "percentile_interval": "babelatlas.stats.bootstrap.percentile_interval",
     "correlate": "babelatlas.stats.correlation.correlate",
     "regression_band": "babelatlas.stats.regression.regression_band",
     # Tests of differences, and their correction for how many there are.
-    "paired_difference": "babelatlas.stats.tests.paired_difference",
-    "paired_permutation_test": "babelatlas.stats.tests.paired_permutation_test",
-    "step_down": "babelatlas.stats.tests.step_down",
-    "holm": "babelatlas.stats.tests.holm",
-    "with_holm": "babelatlas.stats.tests.with_holm",
+    "paired_difference": "babelatlas.stats.permutation.paired_difference",
+    "paired_permutation_test": "babelatlas.stats.permutation.paired_permutation_test",
+    "step_down": "babelatlas.stats.permutation.step_down",
+    "holm": "babelatlas.stats.multiple_comparisons.holm",
+    "with_holm": "babelatlas.stats.multiple_comparisons.with_holm",
     # Figures.
     "style": "babelatlas.report.figures.look.style",
     "show": "babelatlas.report.figures.look.show",
@@ -61,7 +61,7 @@ DESK = {
     "takeaway": "babelatlas.report.reading.takeaway",
     "intervals": "babelatlas.report.formatting.intervals",
     "counted": "babelatlas.report.formatting.counted",
-    "p_value": "babelatlas.stats.tests.p_value",
+    "p_value": "babelatlas.report.formatting.p_value",
 }
 
 

@@ -30,7 +30,7 @@ from babelatlas.base.paths import DATA
 from babelatlas.lexicon import prompts
 from babelatlas.models import registry as models
 from babelatlas.stats import bootstrap, correlation
-from babelatlas.stats.tests import denominator
+from babelatlas.stats.proportions import smallest_denominator
 from papercheck import claims, definitions, rounding
 from papercheck.definitions import cells
 
@@ -68,7 +68,7 @@ def read_retrieval(folder: str | Path) -> pd.DataFrame:
     repository), one for each model; two models are not in the paper. `value` is rounded
     to 6 decimals. `n` are queries: for image-to-text the images, for text-to-image the
     captions, a number that the files do not tell: it is the smallest of which all
-    models' recalls at 1, 5 and 10 are whole numbers (`denominator`).
+    models' recalls at 1, 5 and 10 are whole numbers (`smallest_denominator`).
     """
     parts = []
     for dataset in IMAGES:
@@ -90,7 +90,7 @@ def read_retrieval(folder: str | Path) -> pd.DataFrame:
     parts = []
     for (dataset, _), part in table.groupby(["dataset", "lang"]):
         n = IMAGES[dataset]
-        captions = denominator(part[recalls].to_numpy(float).ravel(), n, 4 * n)
+        captions = smallest_denominator(part[recalls].to_numpy(float).ravel(), n, 4 * n)
         parts.append(
             part.assign(value=part["t2i_r@1"].round(6), metric=T2I, n=captions)
         )
@@ -172,7 +172,9 @@ def accuracies() -> pd.DataFrame:
     found = published.read("babel-imagenet-results")[
         ["model", "lang", "variant", "value"]
     ]
-    return _preferred(published.by_language(PAPER), found, ["model", "lang", "variant"])
+    return _preferred(
+        published.accuracy_by_language(PAPER), found, ["model", "lang", "variant"]
+    )
 
 
 @cache
@@ -450,7 +452,7 @@ def image_counts() -> pd.DataFrame:
     )
     # Single-precision shares of some thousand images are whole to a thousandth.
     n = {
-        dataset: denominator(part, 500, 10_000, tolerance=0.01)
+        dataset: smallest_denominator(part, 500, 10_000, tolerance=0.01)
         for dataset, part in table
     }
     return cells({f"images | {DATASETS[dataset]}": size for dataset, size in n.items()})

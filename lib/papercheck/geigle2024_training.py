@@ -54,7 +54,7 @@ def accuracies(variant: str = "translated prompts") -> pd.DataFrame:
     better of prompts and label only.
     """
     if variant == "printed":
-        table = published.by_language(PAPER)[["model", "lang", "value"]]
+        table = published.accuracy_by_language(PAPER)[["model", "lang", "value"]]
         return table.assign(value=100 * table["value"], slack=0.005)
     table = published.read(RELEASED)[["model", "lang", "variant", "value"]]
     if variant == "label only":
@@ -604,7 +604,7 @@ def _table6_facts() -> dict[str, dict]:
 
 
 def _prompt_facts() -> dict[str, dict]:
-    printed = published.by_language(PAPER).query("variant == 'label only'")
+    printed = published.accuracy_by_language(PAPER).query("variant == 'label only'")
     alone = published.read(RELEASED).query("variant == 'label only'")
     both = printed.merge(
         alone[["model", "lang", "value"]], on=["model", "lang"], suffixes=("", "_alone")

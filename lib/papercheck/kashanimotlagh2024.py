@@ -51,11 +51,11 @@ def commute_counts(folder: str | Path = "") -> pd.DataFrame:
     `everywhere`: items that all of these languages have; `same`: items whose two
     translations are the same; `images`: different images of the items. From a folder as
     released, or, where none is given, from the table that ships. Raises what
-    `commute.read` raises.
+    `commute.read_items` raises.
     """
     if not folder:
         return pd.read_csv(COUNTS)
-    items, _ = commute.read(folder, wanted=list(LANGUAGES))
+    items, _ = commute.read_items(folder, wanted=list(LANGUAGES))
     # An item is named by its two images.
     of_items = items.assign(image=items["item"].str.split("+")).explode("image")
     n_images = of_items.groupby("lang")["image"].nunique()

@@ -11,7 +11,7 @@ from scipy.stats import gaussian_kde
 from babelatlas.analysis import concepts
 from babelatlas.analysis.marvl import LANGUAGES
 from babelatlas.base import languages
-from babelatlas.stats.tests import denominator
+from babelatlas.stats.proportions import smallest_denominator
 from papercheck import definitions, rounding
 from papercheck import liu2021 as paper
 from papercheck.liu2021_release import BASE, CHINESE, SAMPLE, marvl
@@ -276,7 +276,7 @@ def _n_sentences(cells: str) -> int:
     """Return how many sentences the consistencies in the logs are shares of, of cells
     that match a pattern.
     """
-    return denominator(
+    return smallest_denominator(
         paper.logs().filter(regex=f"{cells}.*consistency") / 100,
         SAMPLE // 2,
         2 * SAMPLE,

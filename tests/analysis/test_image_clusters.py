@@ -9,7 +9,7 @@ import pytest
 from babelatlas.analysis import all_results as results
 from babelatlas.analysis import image_clusters, verdicts
 from babelatlas.base import released
-from babelatlas.stats import bootstrap
+from babelatlas.stats import proportions
 
 
 def outcomes(correct: list[int], pictures: int = 2) -> pd.DataFrame:
@@ -71,7 +71,7 @@ def test_what_is_not_above_guessing_depends_on_how_images_of_a_class_count(
     table = results.released_results().query("id == 'babel-imagenet.label'")
     correlation = image_clusters.measured() if correlation is None else correlation
     cases = table["n"] / image_clusters.variance_factor(50, correlation)
-    low, _ = bootstrap.exact_interval(table["value"] * cases, cases)
+    low, _ = proportions.exact_interval(table["value"] * cases, cases)
     above = pd.Series(low > table["baseline"], table.index)
     assert 100 * (~above).mean() == pytest.approx(percent, abs=0.06)
     assert (~above.groupby(table["lang"]).any()).sum() == languages
@@ -84,7 +84,7 @@ def test_all_pages_use_the_measured_correlation_for_what_is_above_guessing():
     navajo = table[table["lang"] == "nv"]
     cases = image_clusters.independent_images(navajo)
     assert (navajo["above"] == 0).all()
-    low, high = bootstrap.exact_interval(navajo["value"] * cases, cases)
+    low, high = proportions.exact_interval(navajo["value"] * cases, cases)
     assert navajo["ci_low"].to_numpy() == pytest.approx(low)
     assert navajo["ci_high"].to_numpy() == pytest.approx(high)
     assert (low < navajo["baseline"]).all()

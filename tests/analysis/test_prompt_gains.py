@@ -11,7 +11,7 @@ from babelatlas.base import published
 def test_released_results_with_translated_prompts_are_the_papers_numbers():
     release = published.read("babel-imagenet-results")
     both = release.merge(
-        published.by_language(),
+        published.accuracy_by_language(),
         on=["model", "lang", "variant"],
         suffixes=("", "_paper"),
     )

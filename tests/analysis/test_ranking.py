@@ -13,7 +13,7 @@ from scipy import stats as scipy_stats
 
 from babelatlas.analysis import ranking
 from babelatlas.base.errors import InputError
-from babelatlas.stats import bootstrap, tests
+from babelatlas.stats import bootstrap, multiple_comparisons, permutation
 
 
 def scores(values, n=1000):
@@ -59,7 +59,7 @@ def test_ranks_over_languages_are_those_of_a_bootstrap_of_rows(world):
 def test_comparisons_equal_the_paired_differences_of_stats(world):
     found = ranking.comparisons(world, n_resamples=300)
     pairs = list(zip(found["first"], found["second"], strict=True))
-    wanted = tests.paired_difference(world, pairs=pairs, n_resamples=300)
+    wanted = permutation.paired_difference(world, pairs=pairs, n_resamples=300)
     columns = ["value", "ci_low", "ci_high", "p"]
     assert found[columns].to_numpy() == pytest.approx(wanted[columns].to_numpy())
     assert (found["value"] >= 0).all()
@@ -85,7 +85,7 @@ def test_an_adjusted_p_is_that_of_stepping_down_from_pair_to_pair(n, columns, se
         [(sum(flip[c] >= one[c] for flip in flips), -one[c]) for c in range(columns)]
         for one in flips
     ]
-    (p, adjusted), bound = tests.step_down(gaps), 0
+    (p, adjusted), bound = permutation.step_down(gaps), 0
     left = sorted(range(columns), key=lambda c: extreme[0][c])
     while left:
         bound = max(
@@ -95,8 +95,8 @@ def test_an_adjusted_p_is_that_of_stepping_down_from_pair_to_pair(n, columns, se
             ),
         )
         assert adjusted[left.pop(0)] == bound
-    assert p.tolist() == tests.sign_flips(gaps, 10_000, 0).tolist()
-    assert ((p <= adjusted) & (adjusted <= tests.holm(p))).all()
+    assert p.tolist() == permutation.sign_flips(gaps, 10_000, 0).tolist()
+    assert ((p <= adjusted) & (adjusted <= multiple_comparisons.holm(p))).all()
 
 
 def test_a_copy_of_a_model_changes_no_p(world):
@@ -132,16 +132,6 @@ def test_the_largest_set_told_apart_is_that_of_trying_all_sets(n, seed):
 
 # --- orders
 # ----------------------------------------------------------------------------------------
-
-
-@given(st.lists(st.integers(0, 3), min_size=2, max_size=8), st.randoms())
-@settings(max_examples=60, deadline=None)
-def test_tau_is_scipys(first, random):
-    second = random.sample(first, len(first))
-    ours = float(ranking.kendall(np.array(first), np.array(second)))
-    assert ours == pytest.approx(
-        scipy_stats.kendalltau(first, second).statistic, nan_ok=True
-    )
 
 
 def two_sides(rng, n, other, paired, models=8, gap=1.0):
@@ -230,7 +220,9 @@ def test_families_are_flipped_as_a_whole():
         home
     ]  # (languages, patterns)
     wanted = [(np.abs(signs.T @ gap) >= abs(gap.sum()) - 1e-9).mean() for gap in gaps.T]
-    assert tests.sign_flips(np.eye(4)[home].T @ gaps).tolist() == pytest.approx(wanted)
+    assert permutation.sign_flips(np.eye(4)[home].T @ gaps).tolist() == pytest.approx(
+        wanted
+    )
 
 
 def test_copies_of_a_language_add_nothing_where_they_are_one_family(world):

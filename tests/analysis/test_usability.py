@@ -99,7 +99,7 @@ def test_each_state_is_told_by_the_interval_and_by_guessing():
 def test_english_among_fewer_classes_lies_on_the_line_between_the_published_accuracies():
     gains = usability.english_gains()
     rows = (
-        published.by_group()
+        published.accuracy_by_group()
         .query("group == 'English' and model == 'mSigLIP'")
         .set_index("table")["value"]
     )

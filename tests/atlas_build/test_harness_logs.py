@@ -11,7 +11,7 @@ import pytest
 from atlas_build import harness_logs, merged
 from babelatlas.base import languages
 from babelatlas.base.errors import InputError
-from babelatlas.stats.bootstrap import exact_interval
+from babelatlas.stats.proportions import exact_interval
 from tables_of_others import classified, scored
 
 MODEL = "Qwen2-VL-2B-Instruct"

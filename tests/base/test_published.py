@@ -49,7 +49,7 @@ def test_tables_by_language_equal_the_parsed_ones_row_by_row(table, parsed):
 def test_all_60_group_means_of_table_2_follow_from_the_languages_within_0_006_points(
     table,
 ):
-    means = bootstrap.group_means(published.by_language(), n_resamples=10)
+    means = bootstrap.group_means(published.accuracy_by_language(), n_resamples=10)
     printed = rows(table, 2)
     printed = printed.assign(group=printed.group.where(printed.lang != "en", "English"))
     both = means.merge(printed, on=["model", "group"], suffixes=("", "_printed"))

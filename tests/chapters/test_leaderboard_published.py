@@ -11,7 +11,7 @@ FAST = {"n_resamples": 20, "seed": 0}
 
 
 def test_groups_stand_in_order_and_few_families_allow_no_difference():
-    scores = published.by_language().query("lang != 'en'")
+    scores = published.accuracy_by_language().query("lang != 'en'")
     table = leaderboard_published.compare_models(scores, **FAST).different
     assert table["group"].tolist() == ["all", "very low", "low", "mid", "high"]
     assert set(table["pairs"]) == {66}

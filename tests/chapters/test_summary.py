@@ -81,7 +81,7 @@ def test_the_findings_are_those_of_the_pages_that_own_them():
     assert findings.english_after > findings.english_before
     assert findings.others_after < findings.others_before
 
-    paper = published.by_language().query("lang != 'en'")
+    paper = published.accuracy_by_language().query("lang != 'en'")
     n_models = paper["model"].nunique()
     assert findings.n_pairs == n_models * (n_models - 1) / 2
     pairs = ranking.comparisons(paper, n_resamples=50)

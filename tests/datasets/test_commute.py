@@ -40,7 +40,7 @@ def changed(place, column, text):
 
 
 def test_two_lines_are_one_item_named_after_its_images(tmp_path):
-    items, findings = commute.read(write(tmp_path, ROWS))
+    items, findings = commute.read_items(write(tmp_path, ROWS))
     assert items[["item", "sense", "translation"]].to_numpy().tolist() == [
         ["1b.png+9a.png", "b", "Une batte."],
         ["1b.png+9a.png", "a", "Une souris."],
@@ -64,7 +64,9 @@ def test_the_order_of_items_and_of_their_lines_changes_no_item(
         for n in range(6)
     ]
     rows = [row for n in order for row in (pairs[n][::-1] if swapped[n] else pairs[n])]
-    items, findings = commute.read(write(tmp_path_factory.mktemp("commute"), rows))
+    items, findings = commute.read_items(
+        write(tmp_path_factory.mktemp("commute"), rows)
+    )
     assert findings.empty
     assert items["translation"].tolist() == [row[1] for row in rows]  # row k is line k
     translations = {name: text for _, text, _, name in rows}
@@ -85,7 +87,7 @@ def test_the_order_of_items_and_of_their_lines_changes_no_item(
 def test_every_irregularity_is_named_with_its_place(
     tmp_path, place, column, text, finding, lines
 ):
-    items, findings = commute.read(write(tmp_path, changed(place, column, text)))
+    items, findings = commute.read_items(write(tmp_path, changed(place, column, text)))
     assert findings.set_index("finding").loc[finding, "lines"] == lines
     assert len(items) == 4
 
@@ -104,22 +106,22 @@ def test_what_is_no_item_stops_the_run_with_its_place(tmp_path, rows):
     with pytest.raises(
         InputError, match=r"lines \d, \d of en-fr should be the two sides of one item"
     ):
-        commute.read(write(tmp_path, rows))
+        commute.read_items(write(tmp_path, rows))
 
 
 def test_files_and_languages_that_are_absent_or_of_unequal_length_are_told(tmp_path):
     write(tmp_path, ROWS)
     assert list(commute.available(tmp_path)) == ["fr"]
     with pytest.raises(InputError, match=r"nothing in German .*expected one of fr"):
-        commute.read(tmp_path, wanted=["fr", "de"])
+        commute.read_items(tmp_path, wanted=["fr", "de"])
     for folder in ("", tmp_path / "en-fr", tmp_path / "nowhere"):
         with pytest.raises(
             InputError, match=r"folders such as en-fr below .*get them from https"
         ):
-            commute.read(folder)
+            commute.read_items(folder)
     (tmp_path / "en-fr" / "incorrect.fr").write_text("one\ntwo")
     with pytest.raises(InputError, match=r"have \[4, 4, 2, 4\] lines"):
-        commute.read(tmp_path)
+        commute.read_items(tmp_path)
 
 
 def test_images_are_found_in_a_folder_and_in_an_archive_and_an_item_without_is_left_out(
@@ -130,7 +132,7 @@ def test_images_are_found_in_a_folder_and_in_an_archive_and_an_item_without_is_l
         (pictures / name).parent.mkdir(parents=True, exist_ok=True)
         Image.new("RGB", (9, 7), (number, 0, 0)).save(pictures / name)
     write(tmp_path, ROWS, "de")
-    items = commute.read(write(tmp_path, ROWS))[0]
+    items = commute.read_items(write(tmp_path, ROWS))[0]
     kept, item_images, findings = commute.pictured(items, pictures)
     assert len(kept) == 8
     assert findings.empty
@@ -155,7 +157,7 @@ def test_images_are_found_in_a_folder_and_in_an_archive_and_an_item_without_is_l
 
 
 def test_commute_as_released_has_these_items_and_irregularities(mirror):
-    items, findings = commute.read(mirror / "commute")
+    items, findings = commute.read_items(mirror / "commute")
     tables.check(items, "items")
     counts = commute.counts(items).set_index("lang")
     assert counts["items"].to_dict() == {
@@ -196,4 +198,4 @@ def test_commute_as_released_has_these_items_and_irregularities(mirror):
         "fr": 8,
     }
     assert findings["finding"].nunique() == 3
-    assert commute.read(mirror / "commute", "commute-dev")[1].empty
+    assert commute.read_items(mirror / "commute", "commute-dev")[1].empty

@@ -118,7 +118,7 @@ def devkit(path):
 
 
 # --- A table of images
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------
 
 
 def test_a_table_is_read_with_absolute_paths_and_its_missing_images_are_counted(
@@ -156,7 +156,7 @@ def test_images_that_are_not_given_or_not_there_are_told():
 
 
 # --- Opening an image
-# -------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("share", [0, 0.6])
@@ -377,7 +377,7 @@ def test_too_few_or_too_many_images_stop_the_run_unless_a_parameter_allows_so_ma
 
 
 # --- The entries
-# ------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------
 
 
 def test_every_entry_is_complete_cites_what_the_bibliography_has_and_says_what_the_workflow_needs():

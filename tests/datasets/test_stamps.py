@@ -60,7 +60,7 @@ def home(tmp_path, monkeypatch):
 def test_the_published_stamps_are_950_in_77_locales_and_every_thing_is_in_the_list_of_synsets(
     mirror,
 ):
-    pictures, texts = stamps.read(mirror / "tuxpaint-stamps")
+    pictures, texts = stamps.read_pictures_and_texts(mirror / "tuxpaint-stamps")
     assert (len(pictures), int(pictures["thing"].sum())) == (950, 701)
     counts = texts["locale"].value_counts()
     assert (counts["en"], len(counts), texts["lang"].nunique()) == (950, 77 + 1, 73)

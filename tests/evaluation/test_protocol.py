@@ -8,7 +8,7 @@ from babelatlas.base.errors import InputError
 from babelatlas.evaluation import protocol
 from babelatlas.lexicon import prompts
 from babelatlas.models import registry as models
-from babelatlas.stats import tests
+from babelatlas.stats import multiple_comparisons, permutation
 
 CLIP, M_CLIP = models.get_model("openclip-xlmr-b32"), models.get_model("mclip-xlmr-l14")
 
@@ -209,7 +209,7 @@ def test_a_change_is_the_mean_difference_to_the_base_over_the_languages_of_both(
 
 def test_changes_have_the_test_of_the_paired_differences_corrected_over_all_rows():
     found = protocol.changes(world(), n_resamples=200)
-    pairs = tests.paired_difference(
+    pairs = permutation.paired_difference(
         world()
         .query("model == 'a'")
         .assign(turn=lambda rows: rows["setting"] + rows["option"]),
@@ -253,4 +253,6 @@ def test_what_changes_nothing_or_repeats_a_setting_is_no_comparison():
         found.loc[["float16", "clip_benchmark"], ["p", "p_holm"]].isna().all(axis=None)
     )
     both = found.loc[["bfloat16", "first"]]
-    assert both["p_holm"].tolist() == pytest.approx(tests.holm(both["p"]).tolist())
+    assert both["p_holm"].tolist() == pytest.approx(
+        multiple_comparisons.holm(both["p"]).tolist()
+    )

@@ -17,7 +17,7 @@ from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.base.synsets import class_list
 from babelatlas.lexicon import cleaning, label_sheets, labels, own_words, senses
-from babelatlas.stats import bootstrap
+from babelatlas.stats import proportions
 
 
 def label_set(words: list[str], lang: str = "de") -> pd.DataFrame:
@@ -135,7 +135,7 @@ def test_whatever_the_labels_and_comments_hold_a_sheet_comes_back_as_it_was(
     saved.to_csv(
         path, index=False, sep=separator, encoding="utf-8", lineterminator="\n"
     )
-    assert label_sheets.read(path).equals(rows)
+    assert label_sheets.read_filled(path).equals(rows)
 
 
 def test_what_spreadsheets_do_to_a_sheet_is_understood(tmp_path):
@@ -153,7 +153,7 @@ def test_what_spreadsheets_do_to_a_sheet_is_understood(tmp_path):
     csv.writer(text, delimiter=";", lineterminator="\r\n").writerows(lines)
     path = tmp_path / "sheet.csv"
     path.write_bytes(("\ufeff" + text.getvalue()).encode())
-    back = label_sheets.read(path)
+    back = label_sheets.read_filled(path)
     assert back["verdict"].tolist() == ["right", "wrong", "better", "unsure"]
     assert back["better"].tolist() == ["", "", "Haifisch", ""]
     assert back["number"].tolist() == ["1", "2", "3", "4"]
@@ -188,7 +188,7 @@ def test_an_answer_that_cannot_be_used_is_named(tmp_path, column, text, sentence
     rows = filled(["right"] * 5)
     rows.loc[2, column] = text
     with pytest.raises(InputError, match=sentence):
-        label_sheets.read(sent_back(tmp_path, rows))
+        label_sheets.read_filled(sent_back(tmp_path, rows))
 
 
 def test_a_better_word_that_no_verdict_uses_is_asked_about_in_part_of_a_sheet_too():
@@ -226,8 +226,8 @@ def test_a_row_twice_and_rows_that_are_missing_are_named():
 def test_a_sheet_that_was_not_finished_is_read_where_that_is_allowed(tmp_path):
     path = sent_back(tmp_path, filled(["right", "wrong", "", ""]))
     with pytest.raises(InputError, match="no verdict"):
-        label_sheets.read(path)
-    scores = label_sheets.error_rates(label_sheets.read(path, partial=True))
+        label_sheets.read_filled(path)
+    scores = label_sheets.error_rates(label_sheets.read_filled(path, partial=True))
     assert value(scores, "label error rate")[["value", "n"]].tolist() == [0.5, 2]
 
 
@@ -243,7 +243,7 @@ def test_unsure_is_left_out_and_its_bounds_are_given():
     assert value(scores, "label error rate, unsure wrong")["value"] == 3 / 10
     assert value(scores, "label error rate, better wrong")["value"] == 3 / 9
     row = value(scores, "label error rate")
-    assert (row["ci_low"], row["ci_high"]) == bootstrap.exact_interval(2, 9)
+    assert (row["ci_low"], row["ci_high"]) == proportions.exact_interval(2, 9)
     assert row[["task", "dataset", "lang", "variant"]].tolist() == [
         "verification",
         "imagenet-1k",
@@ -258,7 +258,7 @@ def test_so_many_answers_as_needed_make_the_interval_narrow_enough_and_one_fewer
         spans = [
             high - low
             for low, high in (
-                bootstrap.exact_interval(rate * n, n) for n in (number - 1, number)
+                proportions.exact_interval(rate * n, n) for n in (number - 1, number)
             )
         ]
         assert spans[0] > width >= spans[1]
@@ -409,7 +409,9 @@ def test_a_page_in_place_of_its_answers_is_told_in_a_sentence(tmp_path):
     with pytest.raises(
         InputError, match=r"sheet\.html is the page: give the CSV file that .* saves"
     ):
-        label_sheets.read(label_sheets.write_html(made(["a"]), tmp_path / "sheet.html"))
+        label_sheets.read_filled(
+            label_sheets.write_html(made(["a"]), tmp_path / "sheet.html")
+        )
 
 
 def test_the_shipped_labels_get_the_definitions_of_wordnet_without_its_files(
@@ -508,7 +510,7 @@ def test_answers_chosen_in_a_browser_are_remembered_saved_and_read_back(
     saved = downloads / "labels_ar.csv"
     WebDriverWait(driver, 20).until(lambda _: saved.is_file() and saved.stat().st_size)
     assert saved.read_bytes().startswith(b"\xef\xbb\xbf")
-    rows = label_sheets.read(saved)
+    rows = label_sheets.read_filled(saved)
     assert rows["verdict"].tolist() == list(answers.values())
     assert rows["better"].tolist() == ["", 'كلمة "أخرى"', ""]
     assert rows["comment"].tolist() == ["", "", "one, two; three"]

@@ -291,7 +291,7 @@ def test_a_page_can_say_which_english_class_names_its_label_sets_have():
 
 def test_the_counts_on_how_to_read_are_those_of_the_tables():
     text = (ROOT / "book" / "how-to-read.md").read_text(encoding="utf-8")
-    table, paper = released.one_run(released.read()), published.by_language()
+    table, paper = released.one_run(released.read()), published.accuracy_by_language()
     scores = (
         table[(table["dataset"] == "babel-imagenet") & (table["lang"] == "en")]
         .groupby("variant")["value"]

@@ -86,7 +86,9 @@ def test_a_mean_over_a_group_is_the_sum_of_its_accuracies_over_their_number():
 
 def test_a_mean_over_images_is_the_share_of_all_images():
     found = computed("mean over the images of the group")
-    part = published.by_language().query("model == 'OpenAI B-32' and group == 'high'")
+    part = published.accuracy_by_language().query(
+        "model == 'OpenAI B-32' and group == 'high'"
+    )
     right = sum(row.value * row.n for row in part.itertuples())
     assert found.loc["OpenAI B-32 | high", "value"] == pytest.approx(
         100 * right / part["n"].sum()
@@ -139,7 +141,7 @@ def test_the_correlation_with_captions_retrieved_is_over_the_models_with_release
 
 
 def test_the_lead_in_low_resource_languages_is_8_6_only_without_the_languages_added_by_hand():
-    accuracy = published.by_language().set_index(["model", "lang"])["value"]
+    accuracy = published.accuracy_by_language().set_index(["model", "lang"])["value"]
     gap = 100 * (accuracy[M_CLIP] - accuracy[OPEN_CLIP])
     small = geigle2024.small_languages()
     assert len(small) == 41

@@ -6,9 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from babelatlas.base.errors import InputError
 from babelatlas.stats import correlation
-from babelatlas.stats.tests import denominator
 from papercheck import rounding
 
 
@@ -34,28 +32,6 @@ def test_what_can_be_refuted_is_what_whole_cases_do_not_give():
         possible = {round(value / 100, 2) for value in range(101)}
         share = len(possible - given_by_cases) / len(possible)
         assert rounding.refutable(n, 2) == pytest.approx(share, abs=0.02)
-
-
-@given(
-    st.integers(500, 3000),
-    st.lists(st.integers(1, 499), min_size=6, max_size=8, unique=True),
-)
-@settings(max_examples=20, deadline=None)
-def test_the_number_of_cases_is_found_or_a_smaller_one_that_explains_all_shares(
-    n, cases
-):
-    shares = np.array(cases) / n
-    found = denominator(shares, 500, 3000)
-    assert found <= n
-    assert np.abs(shares * found - np.round(shares * found)).max() <= 1e-3
-    assert denominator([1 / n, 2 / n], 500, 3000, tolerance=1e-6) == n
-
-
-def test_shares_of_different_sets_have_no_number_of_cases():
-    with pytest.raises(
-        InputError, match="No number of cases from 2 to 50 makes all 2 shares whole"
-    ):
-        denominator([1 / 101, 1 / 103], 2, 50)
 
 
 @pytest.mark.parametrize("method", correlation.METHODS)

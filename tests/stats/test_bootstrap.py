@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from babelatlas.base.errors import InputError
-from babelatlas.stats import bootstrap, correlation, regression, tests
+from babelatlas.stats import (
+    bootstrap,
+    correlation,
+    permutation,
+    ranks,
+    regression,
+    thresholds,
+)
 
 NUMBERS = st.lists(
     st.floats(0, 1, allow_nan=False).map(lambda x: round(x, 4)), min_size=3, max_size=30
@@ -272,7 +279,9 @@ def test_every_interval_of_a_bootstrap_over_clusters_allows_for_their_number(
         "accuracy_interval": lambda: bootstrap.accuracy_interval(
             counts([1, 2, 3, 1, 2, 3, 1, 2, 3], 4), n_resamples=50
         ),
-        "paired_difference": lambda: tests.paired_difference(table, n_resamples=50),
+        "paired_difference": lambda: permutation.paired_difference(
+            table, n_resamples=50
+        ),
         "correlation": lambda: correlation.correlate(
             table, "x", "value", methods=["pearson"], n_resamples=50
         ),
@@ -282,7 +291,7 @@ def test_every_interval_of_a_bootstrap_over_clusters_allows_for_their_number(
         "log_linear_fit": lambda: regression.log_linear_fit(
             [2, 4] * 9, table["value"], lang, 50
         ),
-        "rank_intervals": lambda: tests.rank_intervals(
+        "rank_intervals": lambda: ranks.rank_intervals(
             ["a"], [0.5], rng.random((50, 1)), n_clusters=9
         ),
     }
@@ -296,7 +305,7 @@ def test_every_interval_of_a_bootstrap_over_clusters_allows_for_their_number(
         table, "x", "value", methods=["spearman", "kendall"], n_resamples=50
     )
     assert not asked, "correlations of ranks have plain percentiles"
-    tests.languages_above(table.assign(value=0.5, n=4), [0.5], n_resamples=50)
+    thresholds.languages_above(table.assign(value=0.5, n=4), [0.5], n_resamples=50)
     assert not asked, "images drawn from a binomial distribution are no clusters"
 
 
@@ -330,22 +339,3 @@ def test_samples_of_one_size_are_drawn_apart():
     same = [0.0, 1.0, 5.0]
     assert bootstrap.sum_of_means([same, same], [1, -1])[2] > 1
     assert bootstrap.sum_of_means([[1.0], [3.0]], [1, -1]) == (-2, -2, -2)
-
-
-def test_a_share_of_which_few_clusters_have_anything_counts_each_cluster_as_one_case():
-    total = np.full(20, 50.0)
-    few, more = np.zeros(20), np.zeros(20)
-    few[:4], more[:5] = 3, 3
-    ends = (0.0, 0.0)
-    assert bootstrap.share_interval(few, total, ends) == pytest.approx(
-        bootstrap.exact_interval(20 * 0.012, 20)
-    )
-    high = bootstrap.share_interval(more, total, ends)[1]
-    assert high < bootstrap.exact_interval(20 * 0.015, 20)[1], (
-        "five clusters: their variance is used"
-    )
-    # Near 1 the same counts of what is wrong, mirrored.
-    mirrored = bootstrap.share_interval(total - few, total, ends)
-    assert mirrored == pytest.approx(
-        [1 - end for end in bootstrap.share_interval(few, total, ends)[::-1]]
-    )

@@ -332,3 +332,13 @@ def test_what_is_not_defined_is_refused(table, change, how):
     table = table.assign(row=table.index, w=2 * table.z, **change)
     with pytest.raises(InputError):
         correlation.correlate(table, "x", "y", **how)
+
+
+@given(st.lists(st.integers(0, 3), min_size=2, max_size=8), st.randoms())
+@settings(max_examples=60, deadline=None)
+def test_tau_is_scipys(first, random):
+    second = random.sample(first, len(first))
+    ours = float(correlation.kendall_by_row(np.array(first), np.array(second)))
+    assert ours == pytest.approx(
+        scipy_stats.kendalltau(first, second).statistic, nan_ok=True
+    )

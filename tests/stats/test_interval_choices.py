@@ -8,7 +8,7 @@ import intervals
 
 
 @pytest.mark.slow
-def test_with_seven_languages_pearsons_interval_is_neither_too_wide_nor_too_short_and_no_other_is_better():
+def test_with_seven_languages_no_interval_is_better_than_pearsons_which_is_of_the_right_length():
     kinds = [(1, False), (3, False), (1, True)]
     found = [
         intervals.pearson(7, rows, skewed=skewed, worlds=1000, n_resamples=600)
@@ -41,7 +41,7 @@ def test_few_classes_with_anything_correct_are_covered_by_the_study_alone(n):
 
 
 @pytest.mark.slow
-def test_with_eight_recipes_students_t_keeps_the_size_of_the_test_and_the_normal_distribution_does_not():
+def test_with_eight_recipes_students_t_keeps_the_size_of_the_test_and_the_normal_does_not():
     found = intervals.sizes(n_languages=6, worlds=400)
     assert found.loc["listed", "t"] < 0.07 < found.loc["listed", "normal"]
     assert found.loc["tokens", "t"] < 0.08

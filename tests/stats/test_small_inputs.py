@@ -7,7 +7,16 @@ import pandas as pd
 import pytest
 
 from babelatlas.base.errors import InputError
-from babelatlas.stats import bootstrap, correlation, mixed_model, regression, tests
+from babelatlas.stats import (
+    bootstrap,
+    correlation,
+    mixed_model,
+    multiple_comparisons,
+    permutation,
+    ranks,
+    regression,
+    thresholds,
+)
 
 
 def table_of(
@@ -84,21 +93,25 @@ CALLS = {
     "log_linear_fit": lambda table: regression.log_linear_fit(
         np.full(len(table), 10), table["value"], **FEW
     ),
-    "paired_difference": lambda table: tests.paired_difference(
+    "paired_difference": lambda table: permutation.paired_difference(
         table, kin=FAMILIES, **FEW
     ),
-    "paired_mean": lambda table: tests.paired_mean(
+    "paired_mean": lambda table: permutation.paired_mean(
         table["value"], table["lang"], **FEW
     ),
-    "by_family": lambda table: tests.by_family(table["value"], table["family"], 50),
-    "languages_above": lambda table: tests.languages_above(
+    "by_family": lambda table: permutation.paired_mean_over_families(
+        table["value"], table["family"], 50
+    ),
+    "languages_above": lambda table: thresholds.languages_above(
         table, [0.5], kin=FAMILIES, **FEW
     ),
-    "rank_intervals": lambda table: tests.rank_intervals(
+    "rank_intervals": lambda table: ranks.rank_intervals(
         table["lang"], table["value"], np.tile(table["value"], (50, 1))
     ),
-    "step_down": lambda table: tests.step_down(table[["x", "y"]].to_numpy()),
-    "compact_letters": lambda table: tests.compact_letters(table["lang"].unique(), []),
+    "step_down": lambda table: permutation.step_down(table[["x", "y"]].to_numpy()),
+    "compact_letters": lambda table: multiple_comparisons.compact_letters(
+        table["lang"].unique(), []
+    ),
     "mixed_model": lambda table: mixed_model.effects(
         mixed_model.fit(
             table, "value", ["x"], {"language": ("lang", ""), "model": ("model", "")}
@@ -166,11 +179,11 @@ def test_a_small_input_gives_no_interval_or_is_told_in_one_sentence(function, na
             r"'lang' \(cluster='lang'\)",
         ),
         (
-            lambda table: tests.paired_difference(table, unit="language"),
+            lambda table: permutation.paired_difference(table, unit="language"),
             r"'language' \(unit='language'\)",
         ),
         (
-            lambda table: tests.languages_above(table, [0.5], by="title"),
+            lambda table: thresholds.languages_above(table, [0.5], by="title"),
             r"'title' \(by='title'\)",
         ),
     ],

@@ -48,7 +48,8 @@ def check(browser, page, scheme: str) -> list[str]:
     chosen = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
     browsing.show(browser, page.as_uri(), {"Emulation.setEmulatedMedia": chosen})
     browser.execute_script(
-        """document.head.insertAdjacentHTML("beforeend", "<style>* { transition: none !important; }</style>");
+        """document.head.insertAdjacentHTML(
+          "beforeend", "<style>* { transition: none !important; }</style>");
         document.querySelectorAll("details").forEach(part => { part.open = true; });
         document.querySelectorAll("tbody tr:nth-child(n + 13)").forEach(row => row.remove());"""
     )
@@ -87,8 +88,11 @@ def test_the_keyboard_reaches_the_text_first_and_every_table_and_control_has_a_n
     )
     assert first == "Skip to main content"
     unnamed = browser.execute_script(
-        """return [...document.querySelectorAll("button, input, select, summary, .atlas-scroll")].filter(part =>
-          !(part.ariaLabel || part.title || part.textContent.trim() || part.labels?.length || part.placeholder)
+        """return [...document.querySelectorAll(
+          "button, input, select, summary, .atlas-scroll"
+        )].filter(part =>
+          !(part.ariaLabel || part.title || part.textContent.trim()
+            || part.labels?.length || part.placeholder)
         ).map(part => part.outerHTML.slice(0, 200))"""
     )
     assert unnamed == []

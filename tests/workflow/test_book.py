@@ -52,7 +52,8 @@ def visit(browser, page: Path) -> dict:
         Promise.allSettled(all.map(i => i.decode())).then(() => done())"""
     )
     seen = browser.execute_script(
-        """const main = document.querySelector("main") || document.body, all = (css) => [...main.querySelectorAll(css)];
+        """const main = document.querySelector("main") || document.body;
+        const all = (css) => [...main.querySelectorAll(css)];
         return {
           title: document.title,
           text: main.innerText,

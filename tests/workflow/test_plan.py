@@ -82,7 +82,7 @@ def test_a_dry_run_plans_every_step_of_the_demonstration(tmp_path, config):
     assert chapters <= found.keys()
 
 
-def test_bridges_take_turns_so_that_each_text_is_encoded_once_and_real_models_run_on_vectors_that_ship(
+def test_bridges_take_turns_so_that_texts_are_encoded_once_and_real_models_run_on_shipped_vectors(
     config,
 ):
     photographs = {"model": "bridge-lite2", "dataset": "imagenet-photos-100"}
@@ -320,7 +320,7 @@ def test_words_classes_labels_and_images_of_ones_own_reach_the_stages(config, tm
     )
 
 
-def test_what_is_the_users_own_is_known_by_its_content_so_that_a_change_reruns_its_jobs_and_no_others(
+def test_a_users_files_are_told_by_their_content_so_that_a_change_reruns_their_jobs_and_no_others(
     config, tmp_path, monkeypatch
 ):
     monkeypatch.setattr("babelatlas.base.checksums.locate", tmp_path.joinpath)

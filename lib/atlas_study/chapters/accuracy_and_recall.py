@@ -41,7 +41,7 @@ def pairs(source: str) -> dict[str, pd.DataFrame]:
     """Return a paper's accuracies and recalls by data set of captions, a row for each
     model and language, with what correlations take into account.
     """
-    values = published.by_language(source)
+    values = published.accuracy_by_language(source)
     english = values[values["lang"] == "en"].set_index("model")["value"]
     families = published.models()[["model", "family"]]
     rows = published.retrieval(source).merge(families, on="model")

@@ -7,7 +7,7 @@ import pandas as pd
 from babelatlas.analysis import all_results, image_clusters
 from babelatlas.base import languages, released
 from babelatlas.report.formatting import counted
-from babelatlas.stats import bootstrap, tests
+from babelatlas.stats import bootstrap, permutation, proportions
 
 # The authors' formula of VizWiz's score, and min(1, people / 3) over all ten: the column
 # of the score, and that of what the constant answer has in it.
@@ -50,7 +50,7 @@ def vizwiz(n_permutations: int, seed: int, alpha: float) -> VizWiz:
     for name, (score, constant) in FORMULAS.items():
         above = items.assign(above=items[score] - items[constant])
         above = above.pivot(index="image", columns=["lang", "model"], values="above")
-        _, p = tests.step_down(above.to_numpy(), n_permutations, seed)
+        _, p = permutation.step_down(above.to_numpy(), n_permutations, seed)
         significant = pd.Series(p < alpha, index=above.columns) & (above.mean() > 0)
         results[f"above {name}"] = above.mean()
         results[f"better {name}"] = significant
@@ -236,7 +236,7 @@ def by_counted_images(rows: pd.DataFrame) -> dict[str, str]:
     found = {}
     for rule, divisor in divisors.items():
         cases = labelled["n"] / divisor
-        low, _ = bootstrap.exact_interval(labelled["value"] * cases, cases)
+        low, _ = proportions.exact_interval(labelled["value"] * cases, cases)
         excess = low - labelled["baseline"]
         n_none = (excess.groupby(labelled["lang"]).max() <= 0).sum()
         share = 100 * (excess <= 0).mean()

@@ -8,7 +8,7 @@ import pandas as pd
 
 from babelatlas.base import languages, published
 from babelatlas.report import formatting
-from babelatlas.stats import bootstrap, correlation, tests
+from babelatlas.stats import bootstrap, correlation, proportions
 
 # Codes as the paper writes them.
 CODES = {"he": "iw", "tl": "fil"}
@@ -49,7 +49,7 @@ def rated_good() -> pd.DataFrame:
     good = good.sort_values("lang", kind="stable").reset_index(drop=True)
     n_good = (good["value"] * N_RATED).round()
     number = pd.Series(N_RATED, good.index)
-    good["ci_low"], good["ci_high"] = bootstrap.exact_interval(n_good, number)
+    good["ci_low"], good["ci_high"] = proportions.exact_interval(n_good, number)
     good["language"] = good["lang"].map(languages.name)
     return good.sort_values("value", kind="stable")
 
@@ -170,7 +170,7 @@ def _with_p(differences: pd.DataFrame) -> pd.DataFrame:
     p_values = zip(
         differences["p"], differences["p"], differences["least"], strict=True
     )
-    p = [tests.p_value(*values) for values in p_values]
+    p = [formatting.p_value(*values) for values in p_values]
     text = formatting.intervals(differences, ".2f", 1, " to ")
     return differences.assign(text=text + ", p: " + p)
 

@@ -12,7 +12,11 @@ from babelatlas.analysis import leaderboard
 from babelatlas.base import tables
 from babelatlas.evaluation import disambiguation
 from babelatlas.report import figures, formatting
-from babelatlas.stats import bootstrap, tests
+from babelatlas.stats import (
+    multiple_comparisons,
+    permutation,
+    proportions,
+)
 
 METRICS = list(disambiguation.METRICS)
 RATES = {
@@ -87,7 +91,7 @@ def _means(
         mean = leaderboard.ranking(part, groups, n_resamples, seed=seed)
         alike = mean["value"].isin([0, 1]) & mean["ci_low"].notna()
         n_items = mean.loc[alike, "items"]
-        ends = bootstrap.exact_interval(mean.loc[alike, "value"] * n_items, n_items)
+        ends = proportions.exact_interval(mean.loc[alike, "value"] * n_items, n_items)
         mean.loc[alike, ["ci_low", "ci_high"]] = np.transpose(ends)
         found.append(mean.assign(variant=variant, metric=metric))
     return pd.concat(found, ignore_index=True)
@@ -99,7 +103,7 @@ def image_minus_translation(
     """Return IC minus TC by data set and model, with interval over items and p."""
     key = ["dataset", "model", "metric", "item"]
     unit = items.groupby(key, as_index=False)["value"].mean()
-    return tests.paired_difference(
+    return permutation.paired_difference(
         unit.astype(dict.fromkeys(key, str)),
         "metric",
         "item",
@@ -172,7 +176,7 @@ def choices_table(whole: pd.DataFrame, gaps: pd.DataFrame) -> pd.DataFrame:
                 f" ({100 * row.ci_low:.1f} to {100 * row.ci_high:.1f})"
                 for row in gaps.itertuples()
             ],
-            "p (Holm)": list(map(tests.p_value, gaps["p_holm"], gaps["p"])),
+            "p (Holm)": list(map(formatting.p_value, gaps["p_holm"], gaps["p"])),
         }
     )
     plain = whole[whole["variant"] == ""]
@@ -241,7 +245,7 @@ def compared_models(items: pd.DataFrame, n_resamples: int, seed: int) -> pd.Data
         return pd.DataFrame(columns=["dataset", "metric", "p_holm"])
     tested = pd.concat(found, ignore_index=True)
     by = tested.groupby(["dataset", "metric"])["p"]
-    return tested.assign(p_holm=by.transform(tests.holm))
+    return tested.assign(p_holm=by.transform(multiple_comparisons.holm))
 
 
 def compared_table(tested: pd.DataFrame) -> pd.DataFrame:
@@ -251,8 +255,8 @@ def compared_table(tested: pd.DataFrame) -> pd.DataFrame:
         "lower": tested["second"],
         "measure": tested["metric"],
         "difference (points)": 100 * tested["value"],
-        "95 %, over both": tests.ranges(tested),
-        "p (Holm)": list(map(tests.p_value, tested["p_holm"], tested["p"])),
+        "95 %, over both": formatting.ranges(tested),
+        "p (Holm)": list(map(formatting.p_value, tested["p_holm"], tested["p"])),
         "data set": tested["dataset"],
     }
     return without_single(pd.DataFrame(shown), "data set")

@@ -11,7 +11,12 @@ import pandas as pd
 from babelatlas.analysis import ranking
 from babelatlas.base import languages, released
 from babelatlas.report import formatting
-from babelatlas.stats import bootstrap, correlation, tests
+from babelatlas.stats import (
+    bootstrap,
+    correlation,
+    multiple_comparisons,
+    permutation,
+)
 
 BM25, TEXT, CLIP = "BM25", "text embedders", "CLIP and SigLIP"
 MANY, ONE = "many vectors", "one vector"
@@ -289,7 +294,7 @@ def kept(
                 "kept (%)": formatting.intervals(ends[1]).iloc[0],
             }
         )
-        largest = max(largest, tests.paired_permutation_test(gap, seed=seed))
+        largest = max(largest, permutation.paired_permutation_test(gap, seed=seed))
     by_kind = pd.DataFrame(shares).rename_axis("lang").reset_index()
     by_kind = by_kind[["lang", MANY, ONE]].melt("lang", var_name="model")
     difference = ranking.comparisons(by_kind, **options).iloc[0]
@@ -336,7 +341,7 @@ def leaders(
     ranks = ranking.ranks(units, cluster=home, images=False, **options)
     apart = pairs["p_adjusted"] < 0.05
     different = list(pairs.loc[apart, ["first", "second"]].itertuples(index=False))
-    letters = tests.compact_letters(list(ranks["model"]), different)
+    letters = multiple_comparisons.compact_letters(list(ranks["model"]), different)
     titles = found.about["title"]
     undecided = pairs.loc[~apart & (pairs["first"] == models[0]), "second"]
     ranks = ranks.assign(letters=letters, model=ranks["model"].map(titles))
@@ -411,11 +416,11 @@ def gain_of_text(found: Results, n_resamples: int, seed: int) -> pd.DataFrame:
     both = found.with_text.loc[models] - found.images.loc[models]
     gain = both.T.groupby(level="set").mean()
     means = [
-        tests.paired_mean(gain[model], n_resamples=n_resamples, seed=seed)
+        permutation.paired_mean(gain[model], n_resamples=n_resamples, seed=seed)
         for model in models
     ]
     gains = pd.DataFrame(means, models, ["value", "ci_low", "ci_high", "p"])
-    gains["p"] = tests.step_down(gain.to_numpy(), seed=seed)[1]
+    gains["p"] = permutation.step_down(gain.to_numpy(), seed=seed)[1]
     gains["image"] = found.images.loc[models].mean(axis=1)
     gains["with_text"] = found.with_text.loc[models].mean(axis=1)
     gains["title"] = found.about["title"]

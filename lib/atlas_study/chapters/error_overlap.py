@@ -16,7 +16,7 @@ from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import disambiguation
 from babelatlas.report import formatting
-from babelatlas.stats import bootstrap, tests
+from babelatlas.stats import bootstrap, multiple_comparisons, permutation
 
 # Of a table of costs that are combined at once: what is computed on the way takes
 # several times their memory.
@@ -113,7 +113,7 @@ def mean_overlap(
             row["p"] = bootstrap.expanded_p(p, n)
         rows.append(row)
     result = pd.DataFrame(rows, columns=[*columns, "pairs", "n"])
-    return result.assign(p_holm=tests.holm(result["p"]))
+    return result.assign(p_holm=multiple_comparisons.holm(result["p"]))
 
 
 def _resampled_overlap(
@@ -448,7 +448,7 @@ def overlap_table(overlap: pd.DataFrame, name: str, n_resamples: int) -> pd.Data
         "IoU (%)": formatting.intervals(overlap),
         "IoU by chance (%)": 100 * overlap["expected"],
         "p (Holm)": [
-            tests.p_value(p_holm, p, bootstrap.expanded_p(least, n))
+            formatting.p_value(p_holm, p, bootstrap.expanded_p(least, n))
             for p_holm, p, n in p_values
         ],
         "data set": overlap["dataset"],
@@ -479,7 +479,7 @@ def gains_of_ensembles(
     empty = pd.DataFrame(columns=["dataset", "metric", "value", "p"])
     gains = pd.concat(found, ignore_index=True) if found else empty
     by = gains.groupby(["dataset", "metric"])["p"]
-    gains["p_holm"] = by.transform(tests.holm)
+    gains["p_holm"] = by.transform(multiple_comparisons.holm)
     gains["better"] = (gains["p_holm"] < 0.05) & (gains["value"] > 0)
     return gains
 
@@ -516,7 +516,7 @@ def _gains(
     for (dataset, metric), unit in values.groupby(["dataset", "metric"], sort=False):
         level = unit.groupby("model")["value"].mean()
         pairs = [(name, level.drop(name).idxmax())]
-        gain = tests.paired_difference(
+        gain = permutation.paired_difference(
             unit, "model", "item", pairs=pairs, n_resamples=n_resamples, seed=seed
         )
         parts.append(gain.assign(dataset=dataset, metric=metric, together=level[name]))
@@ -546,7 +546,7 @@ def gains_table(gains: pd.DataFrame) -> pd.DataFrame:
         "ensemble (%)": 100 * gains["together"],
         "best member": gains["second"],
         "difference (points)": 100 * gains["value"],
-        "p (Holm)": list(map(tests.p_value, gains["p_holm"], gains["p"])),
+        "p (Holm)": list(map(formatting.p_value, gains["p_holm"], gains["p"])),
         "data set": gains["dataset"],
     }
     return pd.DataFrame(shown)

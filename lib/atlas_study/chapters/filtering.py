@@ -16,8 +16,9 @@ from statsmodels.stats.proportion import proportion_confint
 
 from babelatlas.analysis import ranking
 from babelatlas.base import languages, released
+from babelatlas.report import formatting
 from babelatlas.report.formatting import intervals
-from babelatlas.stats import bootstrap, tests
+from babelatlas.stats import bootstrap, multiple_comparisons, permutation
 
 ENGLISH = "en"
 HARNESS = "clip_benchmark"
@@ -139,11 +140,13 @@ def retained(
             both = recall.loc[codes, [pair["model"], pair["unfiltered"]]].to_numpy()
             gaps = both[:, :1] - both[:, 1:]
             row = pair | {"group": group} | _share_left(both, weights, n_families)
-            row["p"] = tests.sign_flips(gaps, n_permutations, seed)[0]
+            row["p"] = permutation.sign_flips(gaps, n_permutations, seed)[0]
             family_gaps = member.T @ gaps
-            row["p_family"] = tests.sign_flips(family_gaps, n_permutations, seed)[0]
+            row["p_family"] = permutation.sign_flips(family_gaps, n_permutations, seed)[
+                0
+            ]
             rows.append(row | {"n": len(codes), "n_families": n_families})
-    return tests.with_holm(pd.DataFrame(rows))
+    return multiple_comparisons.with_holm(pd.DataFrame(rows))
 
 
 def _language_weights(member: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
@@ -225,7 +228,7 @@ def recall_table(
             "English (%)": intervals(english),
             "mean of the others (%)": intervals(rows),
             "share left (%)": rows["share"].fillna("–"),
-            "p": list(map(tests.p_value, rows["p_family_holm"], rows["p_family"])),
+            "p": list(map(formatting.p_value, rows["p_family_holm"], rows["p_family"])),
         }
     )
 

@@ -16,9 +16,10 @@ from matplotlib.axes import Axes
 
 from babelatlas.analysis import all_results, image_clusters, usability
 from babelatlas.base import languages, released
+from babelatlas.report import formatting
 from babelatlas.report.figures import look
 from babelatlas.report.formatting import intervals
-from babelatlas.stats import bootstrap, tests
+from babelatlas.stats import bootstrap, multiple_comparisons, permutation
 
 BEST_LANGUAGE = "best language"
 ENGLISH = "English"
@@ -140,7 +141,9 @@ def change(gap: pd.DataFrame, n_resamples: int, seed: int) -> dict:
     families = list(languages.families(gap.columns).values())
     before, after = gap.iloc[0], gap.iloc[-1]
     difference = (after - before).round(12)
-    low, high, p, n_families = tests.by_family(difference, families, n_resamples, seed)
+    low, high, p, n_families = permutation.paired_mean_over_families(
+        difference, families, n_resamples, seed
+    )
     return {
         "start": gap.index[0],
         "before": before.mean(),
@@ -239,11 +242,13 @@ def changes_without_one_family(
 
 def _for_table(table: pd.DataFrame) -> pd.DataFrame:
     """Add p_holm and the columns that a reader sees to rows of `change`."""
-    table = table.assign(p_holm=tests.holm(table["p_family"]))
+    table = table.assign(p_holm=multiple_comparisons.holm(table["p_family"]))
     table["first"] = 100 * table["before"]
     table["now"] = 100 * table["after"]
     table["change (points)"] = intervals(table, to=" to ")
-    table["p"] = [tests.p_value(row.p_holm, row.p_family) for row in table.itertuples()]
+    table["p"] = [
+        formatting.p_value(row.p_holm, row.p_family) for row in table.itertuples()
+    ]
     return table
 
 

@@ -11,7 +11,14 @@ import pandas as pd
 from babelatlas.analysis import leaderboard, ranking, real_models
 from babelatlas.base import languages, released
 from babelatlas.report import formatting
-from babelatlas.stats import bootstrap, correlation, regression, tests
+from babelatlas.stats import (
+    bootstrap,
+    correlation,
+    multiple_comparisons,
+    permutation,
+    proportions,
+    regression,
+)
 
 DATASET = "worldcuisines"
 DISHES, INDIA = "dishes", "India"
@@ -43,7 +50,7 @@ def results() -> Results:
         value=("value", "mean"), n=("n", "min"), baseline=("baseline", "first")
     )
     n_right = means["value"] * means["n"]
-    means["ci_low"], means["ci_high"] = bootstrap.exact_interval(n_right, means["n"])
+    means["ci_low"], means["ci_high"] = proportions.exact_interval(n_right, means["n"])
     choice = means[means["metric"] == "accuracy"]
     choice = choice.assign(excess_low=choice["ci_low"] - choice["baseline"])
     of_india = (every["dataset"] == "indian-reasoning") & (every["variant"] == "")
@@ -127,7 +134,7 @@ def board(found: Results, n_resamples: int, seed: int) -> Board:
     n_right = found.n_questions * table.mean()
     first, second = (n_right[pairs[side]].to_numpy() for side in ("first", "second"))
     p = real_models.two_shares(first, found.n_questions, second, found.n_questions)
-    certain = pd.Series(tests.holm(p) < 0.05, pairs.index)
+    certain = pd.Series(multiple_comparisons.holm(p) < 0.05, pairs.index)
     apart = pairs["p_adjusted"] < 0.05
     ranks["letters"] = leaderboard.letters(ranks, pairs[apart & certain])
     ranks["model"] = ranks["model"].map(found.about["title"])
@@ -310,7 +317,7 @@ class Forms(NamedTuple):
     """What the form of a language changes."""
 
     table: pd.DataFrame  # for a reader
-    differences: pd.DataFrame  # `tests.paired_difference` over series of models
+    differences: pd.DataFrame  # `permutation.paired_difference` over series of models
     twin: str  # the language with most equal results
 
 
@@ -334,7 +341,7 @@ def forms_of_language(
     )
     rows = rows[rows.groupby("lang")["variant"].transform("nunique") > 1]
     whole, by = rows["dataset"] == DATASET, ["language", "answers"]
-    differences = tests.paired_difference(
+    differences = permutation.paired_difference(
         rows[whole],
         of="form",
         by=by,
@@ -348,13 +355,13 @@ def forms_of_language(
         index=[*by, "model", "dataset"], columns="form", values="value"
     )
     equal = (cells[0] == cells[1]).groupby(by).mean()
-    ends = differences[["value", *tests.FAMILY[:2]]]
+    ends = differences[["value", *permutation.FAMILY_COLUMNS[:2]]]
     ends = ends.set_axis(["value", "ci_low", "ci_high"], axis=1)
     places = list(differences[by].itertuples(index=False, name=None))
     table = differences[by].assign(
         **{
             "difference (points)": formatting.intervals(ends, to=" to "),
-            "p (Holm)": tests.both_ways(differences).iloc[:, 3],
+            "p (Holm)": formatting.language_and_family_tests(differences).iloc[:, 3],
             "equal (%)": 100 * equal.loc[places].to_numpy(),
         }
     )
@@ -396,10 +403,13 @@ def steps_in_size(
     for scale, (values, number) in scales.items():
         gap = values.loc["en"] - values.loc[rest]
         changes = [gap[larger] - gap[smaller] for smaller, larger in steps]
-        tested = [tests.by_family(change, kin, n_resamples, seed) for change in changes]
+        tested = [
+            permutation.paired_mean_over_families(change, kin, n_resamples, seed)
+            for change in changes
+        ]
         tested = pd.DataFrame(tested, columns=["ci_low", "ci_high", "p", "n"])
         tested["value"] = [change.mean() for change in changes]
-        significant = pd.Series(tests.holm(tested["p"])) < 0.05
+        significant = pd.Series(multiple_comparisons.holm(tested["p"])) < 0.05
         shrinks[scale] = significant & (tested["ci_high"] < 0)
         if scale == "points":
             view["gap (points)"] = [

@@ -14,7 +14,7 @@ from babelatlas.analysis import leaderboard as significance
 from babelatlas.analysis import ranking, real_models
 from babelatlas.base import languages, licences, released, tables
 from babelatlas.report.formatting import intervals
-from babelatlas.stats import tests
+from babelatlas.stats import multiple_comparisons, permutation
 
 Board = tuple[str, str, str, str]  # harness, data set, metric, variant ("" for none)
 TOWERS = {"yes": "multilingual text tower", "no": "English text tower"}
@@ -196,7 +196,7 @@ def _neighbours(
     recall = ranking.by_language(scores)[order].to_numpy()
     gaps = recall[:, :-1] - recall[:, 1:]
     member = ranking.members(sorted(scores["lang"].unique()), cluster)
-    p = tests.step_down(member.T @ gaps, seed=seed)[1]
+    p = permutation.step_down(member.T @ gaps, seed=seed)[1]
     return f"{(p < 0.05).sum()} of {len(p)}"
 
 
@@ -277,7 +277,7 @@ def pairs_by_length(
             part = scores[scores["model"].isin(best)]
             pairs = ranking.comparisons(part, cluster=family, n_resamples=1, seed=seed)
         n_different = (pairs["p_adjusted"] < 0.05).sum()
-        n_by_holm = (tests.holm(pairs["p"]) < 0.05).sum()
+        n_by_holm = (multiple_comparisons.holm(pairs["p"]) < 0.05).sum()
         share = 100 * n_different / len(pairs)
         rows.append([length, len(pairs), n_different, share, n_by_holm])
     columns = [

@@ -16,8 +16,15 @@ from scipy import stats as scipy_stats
 from babelatlas.analysis import ranking
 from babelatlas.analysis.real_models import DATASETS
 from babelatlas.base import languages, paths, released, tables
+from babelatlas.report import formatting
 from babelatlas.report.formatting import intervals
-from babelatlas.stats import bootstrap, correlation, regression, tests
+from babelatlas.stats import (
+    bootstrap,
+    correlation,
+    multiple_comparisons,
+    permutation,
+    regression,
+)
 
 FIRST = "clip_benchmark"
 PAIRS = {
@@ -143,7 +150,7 @@ def same_recall(cases: pd.DataFrame) -> pd.DataFrame:
         script=is_latin.map({True: "Latin script", False: "other scripts"}),
         p=(2 * tail).clip(0, 1),
     )
-    rows["p_holm"] = rows.groupby("harness")["p"].transform(tests.holm)
+    rows["p_holm"] = rows.groupby("harness")["p"].transform(multiple_comparisons.holm)
     return rows
 
 
@@ -166,15 +173,15 @@ def differences_by_model(recalls: pd.DataFrame, **options) -> pd.DataFrame:
         row["pair"] = PAIRS[harness]
         row["first"] = rows["value_first"].mean()
         row["second"] = rows["value_second"].mean()
-        row["p_lang"] = tests.paired_permutation_test(gap, seed=seed)
-        row["p_family"] = tests.paired_permutation_test(
+        row["p_lang"] = permutation.paired_permutation_test(gap, seed=seed)
+        row["p_family"] = permutation.paired_permutation_test(
             gap, seed=seed, clusters=rows["family"]
         )
         row["beyond"] = int((rows["p_holm"] < 0.05).sum())
         parts.append(row)
     table = pd.concat(parts, ignore_index=True)
     for column in ("p_lang", "p_family"):
-        table[column] = tests.holm(table[column])
+        table[column] = multiple_comparisons.holm(table[column])
     return table.sort_values(
         ["pair", "value"], ascending=[False, False], ignore_index=True
     )
@@ -207,7 +214,7 @@ def model_table(by_model: pd.DataFrame) -> pd.DataFrame:
             "CLIP_benchmark (%)": 100 * of_mteb["second"],
             "mteb (%)": 100 * of_mteb["first"],
             "difference (points)": intervals(of_mteb, "+.1f", to=" to "),
-            "p": of_mteb["p_family"].map(tests.p_value),
+            "p": of_mteb["p_family"].map(formatting.p_value),
         }
     )
 
@@ -291,7 +298,9 @@ def rank_agreement(recalls: pd.DataFrame, n_draws: int, **options) -> pd.DataFra
         taus = _taus(rows, n_draws, options["seed"])
         family = taus["lang"].map(languages.families(taus["lang"]))
         gap = taus["tau"] - taus["expected"]
-        p = tests.paired_permutation_test(gap, seed=options["seed"], clusters=family)
+        p = permutation.paired_permutation_test(
+            gap, seed=options["seed"], clusters=family
+        )
         row = f"{name} ({rows['model'].nunique()})"
         for series, column in (
             ("the two harnesses", "tau"),
@@ -301,7 +310,7 @@ def rank_agreement(recalls: pd.DataFrame, n_draws: int, **options) -> pd.DataFra
             parts.append(mean.assign(row=row, series=series, p=p))
     table = pd.concat(parts, ignore_index=True)
     p_of_set = table.drop_duplicates("row").set_index("row")["p"]
-    adjusted = pd.Series(tests.holm(p_of_set), index=p_of_set.index)
+    adjusted = pd.Series(multiple_comparisons.holm(p_of_set), index=p_of_set.index)
     return table.assign(p_holm=table["row"].map(adjusted))
 
 
@@ -309,7 +318,7 @@ def tau_texts(taus: pd.DataFrame) -> str:
     """Return `rank_agreement` in words: tau, expected tau and p of each set of models."""
     observed = taus[taus["series"] == "the two harnesses"]
     expected = taus[taus["series"] == "sampling error alone"]
-    p = observed["p_holm"].map(tests.p_value)
+    p = observed["p_holm"].map(formatting.p_value)
     p = p.where(p.str.startswith("<"), "= " + p)
     rows = zip(observed["row"], observed["value"], expected["value"], p, strict=True)
     return "; ".join(
@@ -335,8 +344,8 @@ def _taus(rows: pd.DataFrame, n_draws: int, seed: int) -> pd.DataFrame:
     simulated = [
         rng.binomial(n.astype(int), pooled, size=size) / n for n in (n_first, n_second)
     ]
-    expected = np.nanmean(ranking.kendall(*simulated), axis=0)
-    tau = ranking.kendall(first, second)
+    expected = np.nanmean(correlation.kendall_by_row(*simulated), axis=0)
+    tau = correlation.kendall_by_row(first, second)
     return pd.DataFrame({"lang": codes, "tau": tau, "expected": expected}).dropna()
 
 

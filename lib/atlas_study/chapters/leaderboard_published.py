@@ -12,8 +12,9 @@ from atlas_study.chapters.leaderboard import means_and_ranks
 from babelatlas.analysis import leaderboard, ranking
 from babelatlas.analysis.real_models import DATASETS
 from babelatlas.base import languages, published, tables
+from babelatlas.report import formatting
 from babelatlas.report.formatting import intervals
-from babelatlas.stats import bootstrap, tests
+from babelatlas.stats import bootstrap, multiple_comparisons, permutation
 
 # Numbers of languages of the random subsets of `languages_needed`, and how many subsets.
 SUBSETS = [5, 8, 11, 12, 14, 16, 20, 25, 35, 50, 70]
@@ -61,7 +62,7 @@ def compare(source: str, prompts: str, n_resamples: int, seed: int) -> Compariso
     `source` and `prompts`: published results, as for `published.read`.
     """
     options = {"n_resamples": n_resamples, "seed": seed}
-    accuracy = published.by_language(source).query("lang != 'en'")
+    accuracy = published.accuracy_by_language(source).query("lang != 'en'")
     models = compare_models(accuracy, **options)
     agreed = agreements(accuracy, source, prompts, **options)
     return Comparison(
@@ -134,7 +135,7 @@ def languages_needed(scores: pd.DataFrame, seed: int) -> pd.DataFrame:
         n_subsets = N_SUBSETS if size < n_languages else 1
         subsets = [rng.permutation(n_languages)[:size] for _ in range(n_subsets)]
         shares = [
-            (tests.step_down(gaps[subset], 5000, seed)[1] < 0.05).mean()
+            (permutation.step_down(gaps[subset], 5000, seed)[1] < 0.05).mean()
             for subset in subsets
         ]
         low, high = np.nan, np.nan
@@ -192,7 +193,7 @@ def agreements(
         [agreement.assign(row=name) for name, agreement in compared.items()],
         ignore_index=True,
     )
-    table["p_alike"] = tests.holm(table["p_own"])
+    table["p_alike"] = multiple_comparisons.holm(table["p_own"])
     titles = {name: DATASETS[name] for name in ("xflickrco", "xm3600", "xtd")}
     words = titles | {"number of ": ""}
     table["comparison"] = table["row"].replace(words, regex=True)
@@ -226,7 +227,7 @@ def agreement_table(agreements: pd.DataFrame) -> pd.DataFrame:
             "comparison": agreements["comparison"],
             "tau": intervals(agreements, ".2f", 1, to),
             "expected": agreements["own"],
-            "p": agreements["p_alike"].map(tests.p_value),
+            "p": agreements["p_alike"].map(formatting.p_value),
             "opposite pairs": counts["swapped"] + " of " + counts["pairs"],
             "both significant": both.where(agreements["own"].notna(), "–"),
         }

@@ -15,9 +15,16 @@ from scipy import stats as scipy_stats
 
 from babelatlas.analysis import real_models
 from babelatlas.base import languages, released
+from babelatlas.report import formatting
 from babelatlas.report.figures import look
 from babelatlas.report.formatting import intervals
-from babelatlas.stats import bootstrap, correlation, mixed_model, tests
+from babelatlas.stats import (
+    bootstrap,
+    correlation,
+    mixed_model,
+    multiple_comparisons,
+    permutation,
+)
 
 ENGLISH = "en"
 SIZES = {"gflops": "FLOPs", "parameters_m": "parameters"}
@@ -121,13 +128,15 @@ def slopes(
         low, high = bootstrap.percentile_interval(
             pooled[1:], n_clusters=min(n_data, n_families)
         )
-        p = tests.paired_permutation_test(products[0], seed=seed)
+        p = permutation.paired_permutation_test(products[0], seed=seed)
         by_data.loc[n_data] = [pooled[0], low, high, p, np.nan, np.nan, len(sizes)]
         parts.append(by_data.assign(data=[*data_sets, "all"], of=of))
     table = pd.concat(parts, ignore_index=True).astype({"n": int})
     table = table[["data", "of", *table.columns.drop(["data", "of"])]]
     table = table.assign(n_families=n_families)
-    return table.assign(p_holm=table.groupby("of")["p"].transform(tests.holm))
+    return table.assign(
+        p_holm=table.groupby("of")["p"].transform(multiple_comparisons.holm)
+    )
 
 
 def within_data(sizes: pd.DataFrame, x: str) -> tuple[np.ndarray, np.ndarray]:
@@ -222,8 +231,10 @@ def gains_by_language(
         others, ["kind"], "points", "family", n_resamples, seed
     )
     gap = others["points"] - english
-    by_language = tests.paired_permutation_test(gap, seed=seed)
-    by_family = tests.paired_permutation_test(gap, seed=seed, clusters=others["family"])
+    by_language = permutation.paired_permutation_test(gap, seed=seed)
+    by_family = permutation.paired_permutation_test(
+        gap, seed=seed, clusters=others["family"]
+    )
     return LanguageGains(others, english, by_script, gap, by_language, by_family)
 
 
@@ -392,7 +403,7 @@ def compare_rivals(
 
     `scores` as of `MeasuredCosts`; intervals and p over language families.
     """
-    tested = tests.paired_difference(
+    tested = permutation.paired_difference(
         scores, pairs=rivals, kin=languages.families(scores["lang"]), **options
     )
     tested[["ci_low", "ci_high"]] = tested[["family_low", "family_high"]]
@@ -404,7 +415,7 @@ def compare_rivals(
         {
             "models": [" − ".join(title[list(pair)]) for pair in rivals],
             "difference (points)": intervals(tested, "+.1f", to=" to "),
-            "p": tested["p_family_holm"].map(tests.p_value),
+            "p": tested["p_family_holm"].map(formatting.p_value),
             "lower in": n_lower,
         }
     )

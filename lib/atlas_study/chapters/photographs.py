@@ -13,7 +13,13 @@ from babelatlas.base import languages, published, synsets, tables
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import registry
 from babelatlas.report import formatting
-from babelatlas.stats import bootstrap, correlation, tests
+from babelatlas.stats import (
+    bootstrap,
+    correlation,
+    multiple_comparisons,
+    permutation,
+    proportions,
+)
 
 # What may predict accuracy in a language: column -> what a reader is told.
 PREDICTORS = {
@@ -85,7 +91,7 @@ def equal_classes(
     half = (ends["ci_high"] - ends["ci_low"]).to_numpy() / 2
     below = rest["value"].iloc[0] - rest["value"].to_numpy()[1:]
     z = norm.ppf(0.975) * below / np.hypot(half[0], half[1:])
-    near = rest[1:][tests.holm(2 * norm.sf(z)) >= 0.05]
+    near = rest[1:][multiple_comparisons.holm(2 * norm.sf(z)) >= 0.05]
     return Equal(table, rest, table.set_index("lang")["value"]["en"], near)
 
 
@@ -152,7 +158,7 @@ def compared_with_english(
     share = bootstrap.mean_interval(
         wrong_too, errors["wnid"], n_resamples=n_resamples, seed=seed, shares=True
     )
-    ends = tests.ranges(share).iloc[0].replace(" to ", "–")
+    ends = formatting.ranges(share).iloc[0].replace(" to ", "–")
     text = f"{100 * wrong_too.mean():.1f} % ({ends}; 95 % interval over classes)"
     return Errors(len(errors), text, 1 - kept, english)
 
@@ -214,7 +220,7 @@ def confusions(
     pairs = pairs[pairs["of"] >= least]
     pairs = pairs.sort_values(["value", "of"], ascending=False, kind="stable")
     pairs = pairs.head(number)
-    low, high = bootstrap.exact_interval(
+    low, high = proportions.exact_interval(
         pairs["languages"].to_numpy(), pairs["of"].to_numpy()
     )
     english = predicted[predicted["lang"] == "en"]
@@ -305,7 +311,7 @@ class Agreement(NamedTuple):
 
 def with_published(equal: Equal, n_resamples: int, seed: int) -> Agreement:
     """Return the rank correlation over languages with the published accuracies."""
-    rows = published.by_language("geigle2024")
+    rows = published.accuracy_by_language("geigle2024")
     means = rows.groupby("lang")["value"].mean().rename("published")
     table = equal.table.merge(means, on="lang")
     table = table[table["lang"] != "en"]
@@ -332,7 +338,7 @@ def with_published(equal: Equal, n_resamples: int, seed: int) -> Agreement:
 class Controls(NamedTuple):
     """A model beside one without other languages, and one without a class's name."""
 
-    lost: pd.DataFrame  # `tests.paired_difference` of model and control
+    lost: pd.DataFrame  # `permutation.paired_difference` of model and control
     p: str  # of this difference over families
     within_folds: pd.DataFrame  # the model among the classes of a fold, by language
     held_out: pd.DataFrame  # the same with a class's own name held out
@@ -355,8 +361,13 @@ def controls(
     options = {"n_resamples": n_resamples, "seed": seed}
     pair = scores[scores["model"].isin([model, control]) & (scores["lang"] != "en")]
     kin = languages.families(scores["lang"].unique())
-    lost = tests.paired_difference(pair, pairs=[(model, control)], **options, kin=kin)
-    p = "p = " + tests.both_ways(lost)["p (Holm), families"].iloc[0]
+    lost = permutation.paired_difference(
+        pair, pairs=[(model, control)], **options, kin=kin
+    )
+    p = (
+        "p = "
+        + formatting.language_and_family_tests(lost)["p (Holm), families"].iloc[0]
+    )
     rows = real_run.read("held_out", results)
     folds = bootstrap.accuracy_interval(rows, by=["model", "lang"], **options)
     folds = folds.set_index("lang")

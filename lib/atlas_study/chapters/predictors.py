@@ -126,7 +126,7 @@ def published_drivers(
     The accuracy of a recipe is the mean of its models'; its n is that of one, since all
     see the same images.
     """
-    scores = published.by_language(source)
+    scores = published.accuracy_by_language(source)
     lists = (
         training_languages.published_lists(1)
         .groupby("model")["lang"]

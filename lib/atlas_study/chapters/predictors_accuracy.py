@@ -14,8 +14,9 @@ from scipy import stats as scipy_stats
 
 from atlas_study.chapters import predictors
 from babelatlas.base import languages, published, tables
+from babelatlas.report import formatting
 from babelatlas.report.formatting import intervals
-from babelatlas.stats import mixed_model, tests
+from babelatlas.stats import mixed_model, multiple_comparisons
 
 TERMS = ["log_tokens", "log_classes", "script", "family", "listed"]
 RANDOM = {
@@ -133,7 +134,7 @@ def effect_table(tested: pd.DataFrame) -> pd.DataFrame:
     """Return `tested` of `AccuracyModel` as a table to read."""
     table = tested[["label", "text", "languages", "df"]]
     table.columns = ["effect", "points of accuracy", "languages", "degrees of freedom"]
-    return table.assign(p=tested["p"].map(tests.p_value))
+    return table.assign(p=tested["p"].map(formatting.p_value))
 
 
 def scores(effects: pd.DataFrame, text_slopes: pd.DataFrame) -> pd.DataFrame:
@@ -198,7 +199,7 @@ def _tested(main: mixed_model.Fit, effects: pd.DataFrame) -> pd.DataFrame:
     """Return the effects with Wald's interval, df, p, text and languages."""
     wald = mixed_model.wald(main).set_index("name").iloc[1:]
     tested = effects[effects["interval"] == "Wald"].set_index("name")
-    tested = tested.assign(df=wald["df"], p=tests.holm(wald["p"]))
+    tested = tested.assign(df=wald["df"], p=multiple_comparisons.holm(wald["p"]))
     rounded = tested.round(1)
     with_dash = intervals(rounded, "+.1f", 1)
     with_to = intervals(rounded, "+.1f", 1, " to ")
@@ -395,6 +396,8 @@ def left_out(model: AccuracyModel, source: str) -> LeftOut:
         f"{languages.name(row.lang)} ({row.classes} classes)"
         for row in lacking.itertuples()
     ]
-    bare = published.by_language(source).query("variant == 'label only'")["lang"]
+    bare = published.accuracy_by_language(source).query("variant == 'label only'")[
+        "lang"
+    ]
     bare = [languages.name(lang) for lang in bare.unique() if lang in in_model]
     return LeftOut(", ".join(lacking) or "none", ", ".join(bare) or "none")

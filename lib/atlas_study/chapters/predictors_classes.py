@@ -14,8 +14,9 @@ from scipy import special
 
 from atlas_study.chapters import predictors
 from babelatlas.base import languages, published, tables
+from babelatlas.report import formatting
 from babelatlas.report.formatting import intervals
-from babelatlas.stats import bootstrap, tests
+from babelatlas.stats import bootstrap, permutation
 
 # Form of a constant cost -> its scale and the way back.
 FORMS = {
@@ -157,7 +158,7 @@ def mean_errors(
         by_recipe, ["groups", "scale"], cluster="model", **options
     )
     pairs = [("points", form) for form in FORMS if form != "points"]
-    compared = tests.paired_difference(
+    compared = permutation.paired_difference(
         by_recipe, "scale", "model", by=["groups"], pairs=pairs, **options
     )
     gains = pd.DataFrame(
@@ -165,7 +166,7 @@ def mean_errors(
             "groups": compared["groups"],
             "scale": compared["second"],
             "lower than for points by": intervals(compared, to=" to "),
-            "p": list(map(tests.p_value, compared["p_holm"], compared["p"])),
+            "p": list(map(formatting.p_value, compared["p_holm"], compared["p"])),
         }
     )
     table = means[["groups", "scale"]].copy()

@@ -17,8 +17,14 @@ from scipy import special
 from atlas_study.chapters import predictors
 from babelatlas.analysis import real_models
 from babelatlas.base import languages, released, tables
+from babelatlas.report import formatting
 from babelatlas.report.formatting import intervals
-from babelatlas.stats import bootstrap, correlation, mixed_model, tests
+from babelatlas.stats import (
+    bootstrap,
+    correlation,
+    mixed_model,
+    multiple_comparisons,
+)
 
 OF_MODELS = ["log_gflops", "captions", "samples"]
 # Properties of languages, separately for both kinds of text tower.
@@ -119,7 +125,7 @@ def ratio_table(ratios: pd.DataFrame) -> pd.DataFrame:
             "property": ratios["effect"],
             "odds ratio": intervals(ratios, ".3g", 1),
             "odds ratio from counts": intervals(by_counts, ".3g", 1),
-            "p": ratios["p_holm"].map(tests.p_value),
+            "p": ratios["p_holm"].map(formatting.p_value),
         }
     )
 
@@ -195,7 +201,7 @@ def fit_recall(real: pd.DataFrame, n_resamples: int, seed: int) -> RecallModels:
         ignore_index=True,
     )
     ratios = ratios.query("name != 'multi'").reset_index(drop=True)
-    ratios["p_holm"] = tests.holm(ratios["p"])
+    ratios["p_holm"] = multiple_comparisons.holm(ratios["p"])
     effect = ratios["name"].str.replace("samples: ", "pairs seen: ")
     ratios["effect"] = effect.replace(LABELS)
     rows = real.merge(by_language[["lang", "multi", *OF_LANGUAGES]], how="left")

@@ -15,7 +15,7 @@ from babelatlas.analysis import coverage
 from babelatlas.base import languages, published, tables
 from babelatlas.report.figures import look
 from babelatlas.report.formatting import intervals
-from babelatlas.stats import correlation, regression, tests
+from babelatlas.stats import correlation, multiple_comparisons, regression
 
 METHODS = ["spearman"]
 # What the pages call the correlations that they show of all models.
@@ -51,7 +51,7 @@ def correlate_resources(source: str, tokens: str, **options) -> Resources:
     """
     amounts = coverage.tokens(tokens)
     amounts = amounts.assign(log_tokens=np.log10(amounts["tokens"]))
-    text = published.by_language(source).query("lang != 'en'")
+    text = published.accuracy_by_language(source).query("lang != 'en'")
     text = text.merge(amounts, on="lang").rename(columns={"value": "accuracy"})
     text["log_classes"] = np.log10(text["classes"])
     text["family"] = text["lang"].map(languages.families(text["lang"].unique()))
@@ -225,7 +225,7 @@ def compare_examples(images: pd.DataFrame, models: list[str], **options) -> Exam
         least_family=by_family["least"],
         n_families=by_family["n_clusters"],
     )
-    return Examples(mean, tests.with_holm(higher))
+    return Examples(mean, multiple_comparisons.with_holm(higher))
 
 
 def examples_figure(images: pd.DataFrame, models: list[str], **options) -> Axes:

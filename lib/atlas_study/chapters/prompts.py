@@ -15,8 +15,8 @@ from babelatlas.evaluation import label_choice, protocol
 from babelatlas.lexicon import label_translations, labels, senses
 from babelatlas.lexicon import prompts as templates_of
 from babelatlas.models import registry
-from babelatlas.report import figures
-from babelatlas.stats import correlation, tests
+from babelatlas.report import figures, formatting
+from babelatlas.stats import correlation
 
 ENGLISH_NAMES = published.ENGLISH_NAMES
 NUMBERS = ["value", "ci_low", "ci_high"]
@@ -244,7 +244,7 @@ def _means_of_sets(sets: dict[str, pd.DataFrame], groups: list[str]) -> pd.DataF
 
 def _changes_view(changes: pd.DataFrame) -> pd.DataFrame:
     """Return changes with both kinds of prompts in percent, and tests over families."""
-    texts = tests.both_ways(changes).drop(columns=OVER_LANGUAGES)
+    texts = formatting.language_and_family_tests(changes).drop(columns=OVER_LANGUAGES)
     ends = texts.pop("95 %, over families")
     points = (100 * changes["value"]).map("{:.1f}".format)
     view = pd.DataFrame(
@@ -824,7 +824,9 @@ def _other_words_view(changes: pd.DataFrame) -> pd.DataFrame:
             "change (points)": 100 * changes["value"],
         }
     )
-    view = view.join(tests.both_ways(changes).drop(columns=OVER_LANGUAGES))
+    view = view.join(
+        formatting.language_and_family_tests(changes).drop(columns=OVER_LANGUAGES)
+    )
     return view.replace(r"(?<!\w)-(?=\d)", "−", regex=True)
 
 

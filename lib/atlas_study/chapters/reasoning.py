@@ -12,7 +12,12 @@ from babelatlas.base import languages, released, tables
 from babelatlas.evaluation import reasoning
 from babelatlas.models import registry
 from babelatlas.report import formatting
-from babelatlas.stats import bootstrap, tests
+from babelatlas.stats import (
+    bootstrap,
+    multiple_comparisons,
+    permutation,
+    proportions,
+)
 
 ZERO_SHOT, TRANSLATED = "zero-shot", "translate-test"
 # Table 1 of Liu et al. (2021): accuracy of two people who labelled 200 pairs again, and
@@ -75,7 +80,7 @@ def logs() -> Logs:
 def people() -> pd.DataFrame:
     """Return the accuracy of people by language, with exact intervals of their labels."""
     rows = pd.DataFrame({"value": PEOPLE, "title": "people"})
-    low, high = bootstrap.exact_interval((rows["value"] * N_LABELS).round(), N_LABELS)
+    low, high = proportions.exact_interval((rows["value"] * N_LABELS).round(), N_LABELS)
     names = rows.index.map(languages.name)
     return rows.assign(language=names, ci_low=low, ci_high=high)
 
@@ -158,7 +163,7 @@ def gain_of_translation(
 ) -> Translation:
     """Return how much more accurate multilingual models are on English translations."""
     rows = found.accuracy[found.accuracy["title"].isin(found.multilingual)]
-    gains = tests.paired_difference(
+    gains = permutation.paired_difference(
         rows,
         of="variant",
         by=["title"],
@@ -245,7 +250,7 @@ def semantic_fields(found: Logs) -> Fields:
         n_right = (part["value"] * part["n"]).round()
         counts = [n_right, part["n"] - n_right]
         p_values.append(scipy_stats.chi2_contingency(counts, correction=False).pvalue)
-    adjusted = tests.holm(p_values)
+    adjusted = multiple_comparisons.holm(p_values)
     widths = 100 * (rows["ci_high"] - rows["ci_low"])
     return Fields(
         (adjusted < 0.05).sum(),
@@ -322,9 +327,9 @@ def forms_compared(
         "model": compared["model"],
         "compared": names.str.replace("original", "as written"),
         "difference (points)": formatting.intervals(compared, to=" to "),
-        "p, McNemar": compared["p_holm"].map(tests.p_value),
+        "p, McNemar": compared["p_holm"].map(formatting.p_value),
         "p, statements": [
-            tests.p_value(*p, 1 / (n_permutations + 1)) for p in p_values
+            formatting.p_value(*p, 1 / (n_permutations + 1)) for p in p_values
         ],
     }
     return pd.DataFrame(shown)

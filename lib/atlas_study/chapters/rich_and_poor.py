@@ -27,7 +27,7 @@ def published_accuracy(source: str) -> pd.DataFrame:
     Columns: those of `published.by_language` and family. Models stand from the smallest
     to the largest, groups from few labels to many.
     """
-    scores = published.by_language(source)
+    scores = published.accuracy_by_language(source)
     families = languages.families(scores["lang"].unique())
     scores["family"] = scores["lang"].map(families)
     return _in_order(scores, "lang")
@@ -40,7 +40,7 @@ def published_means(source: str) -> pd.DataFrame:
     Columns: those of `published.by_group` and series (`TABLES`), in the order of
     `published_accuracy`.
     """
-    means = published.by_group(source)
+    means = published.accuracy_by_group(source)
     means["series"] = means["table"].map(TABLES)
     return _in_order(means, "table")
 

@@ -139,14 +139,14 @@ def findings(n_resamples: int, seed: int) -> Findings:
     """
     gaps = 100 * published.gaps_between_groups()
     steady = gaps["all classes"].idxmin()
-    accuracy = published.by_group()
+    accuracy = published.accuracy_by_group()
     accuracy = accuracy[(accuracy["table"] == "3") & (accuracy["model"] == steady)]
     accuracy = 100 * accuracy.set_index("group")["value"]
 
     before, after = _filtered_recall()
     others = before.index != "en"
 
-    by_language = published.by_language()
+    by_language = published.accuracy_by_language()
     by_language = by_language[by_language["lang"] != "en"]
     pairs = ranking.comparisons(
         by_language,

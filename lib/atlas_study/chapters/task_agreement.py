@@ -17,7 +17,12 @@ import pandas as pd
 from babelatlas.analysis import ranking
 from babelatlas.base import languages, released
 from babelatlas.report import formatting
-from babelatlas.stats import bootstrap, correlation, tests
+from babelatlas.stats import (
+    bootstrap,
+    correlation,
+    multiple_comparisons,
+    permutation,
+)
 
 PAPER, MTEB, CLIP = "Babel-ImageNet's code", "mteb", "CLIP_benchmark"
 PROMPTED, BARE = (PAPER, "classification"), (PAPER, "labels alone")
@@ -140,7 +145,7 @@ def agreement(
         "model": ("models", wide[0].columns.to_numpy()),
     }
     for within, (averaged, clusters) in averaging.items():
-        taus = ranking.kendall(
+        taus = correlation.kendall_by_row(
             *((table if within == "language" else table.T).to_numpy() for table in wide)
         )
         fine = np.isfinite(taus)
@@ -237,10 +242,10 @@ def moves(
         ci_low=low,
         ci_high=high,
         over=over,
-        p=tests.sign_flips(gaps.to_numpy(), seed=seed),
+        p=permutation.sign_flips(gaps.to_numpy(), seed=seed),
     )
     table = table.assign(
-        p_holm=tests.holm(table["p"]), n=len(gaps), models=gaps.shape[1]
+        p_holm=multiple_comparisons.holm(table["p"]), n=len(gaps), models=gaps.shape[1]
     )
     return table.sort_values(
         "value", key=lambda values: -values.abs(), kind="stable", ignore_index=True
@@ -327,7 +332,7 @@ def contrasts(
         names = {"harness": harness, "retrieval": first, "near": near, "far": far}
         rows.append(row.assign(**names, n=f"{n_models}, {n_languages}"))
     compared = pd.concat(rows, ignore_index=True)
-    return compared.assign(p_holm=tests.holm(compared["p"]))
+    return compared.assign(p_holm=multiple_comparisons.holm(compared["p"]))
 
 
 def _compared(scores: pd.DataFrame, n_resamples: int, seed: int) -> pd.DataFrame:
@@ -353,7 +358,7 @@ def contrasts_table(compared: pd.DataFrame) -> pd.DataFrame:
         "other task": compared["far"],
         "tau": [f"{first:.2f} / {second:.2f}" for first, second in taus],
         "difference": formatting.intervals(compared, ".2f", 1, " to "),
-        "p (Holm)": [tests.p_value(*values) for values in p_values],
+        "p (Holm)": [formatting.p_value(*values) for values in p_values],
         "models, languages": compared["n"],
     }
     return pd.DataFrame(shown)
@@ -379,7 +384,7 @@ def by_prompts(
     row = _compared(scores, n_resamples, seed)
     difference = formatting.intervals(row, ".2f", 1, " to ").item()
     first = row.iloc[0]
-    p = tests.p_value(first["p"], first["p"], first["least"])
+    p = formatting.p_value(first["p"], first["p"], first["least"])
     n_languages = scores["lang"].nunique()
     return Prompts(first["first"], first["second"], difference, p, n_languages)
 
@@ -546,7 +551,7 @@ def means_of_iglue(results: Results, n_resamples: int, seed: int) -> pd.DataFram
             )
             rows.append(found)
     found = pd.concat(rows, ignore_index=True)
-    return found.assign(p_holm=tests.holm(found["p"]))
+    return found.assign(p_holm=multiple_comparisons.holm(found["p"]))
 
 
 def _complete(rows: pd.DataFrame) -> pd.Index:

@@ -14,7 +14,6 @@ from babelatlas.datasets import registry as data_sets
 from babelatlas.evaluation import retrieval
 from babelatlas.models import registry as model_list
 from babelatlas.report import formatting
-from babelatlas.stats import tests
 
 WAYS = {"t2i": "text to image", "i2t": "image to text"}
 # Ties of retrieval: column -> what a page calls it.
@@ -176,7 +175,7 @@ def differences(
     if not parts:
         return pd.DataFrame(), 0
     found = pd.concat(parts, ignore_index=True)
-    texts = tests.both_ways(found)
+    texts = formatting.language_and_family_tests(found)
     table = found[["title", "first", "second", "group"]]
     table = table.set_axis(["data set", "model", "minus", level], axis=1)
     points = _points(found["value"], texts["95 %, over families"])
@@ -385,7 +384,7 @@ def _neighbour_table(near: pd.DataFrame) -> pd.DataFrame:
             "data set": near["title"],
             "better": near["first"],
             "next": near["second"],
-            "points": _points(near["value"], tests.ranges(near)),
+            "points": _points(near["value"], formatting.ranges(near)),
             "p (Holm)": list(p_values),
         }
     )

@@ -10,7 +10,7 @@ from babelatlas.analysis import adapter_gains, training_languages
 from babelatlas.base import languages, published, tables
 from babelatlas.models import registry
 from babelatlas.report import formatting
-from babelatlas.stats import correlation, tests
+from babelatlas.stats import correlation, multiple_comparisons, permutation
 
 # The control of the whole comparison, and those of the comparison by group.
 CONTROL = "OpenCLIP XLMR-L H-14"
@@ -54,7 +54,7 @@ def accuracies(source: str) -> Accuracies:
     authors list the language.
     """
     groups = training_languages.three_groups(source)
-    table = published.by_language(source).drop(columns=["group", "classes"])
+    table = published.accuracy_by_language(source).drop(columns=["group", "classes"])
     table = table.merge(groups, on="lang")
     lists = training_languages.published_lists()
     with_list = table["model"].isin(lists["model"]) & (table["lang"] != "en")
@@ -81,7 +81,7 @@ def against_all(
     control = found.table[found.table["model"] == CONTROL]
     base = training_languages.against(found.flagged, control)
     base = base.merge(four[["lang", "group4"]], on="lang")
-    values = published.by_language(source)
+    values = published.accuracy_by_language(source)
     prompted = values.loc[values["variant"] == "translated prompts", "lang"]
     kinds = {
         NO_CONTROL: (found.flagged, "group"),
@@ -96,7 +96,7 @@ def against_all(
         for kind, (rows, strata) in kinds.items()
     ]
     whole = pd.concat(parts, ignore_index=True).dropna(subset=["value"])
-    return tests.with_holm(whole).sort_values(
+    return multiple_comparisons.with_holm(whole).sort_values(
         "model", key=lambda names: names.map(found.names.index), kind="stable"
     )
 
@@ -142,7 +142,7 @@ def whole_table(whole: pd.DataFrame) -> pd.DataFrame:
         "comparison": comparison,
         "difference (points)": formatting.intervals(whole, to=" to "),
         "n": whole["n_taught"].astype(str) + ", " + whole["n_other"].astype(str),
-        "p": list(map(tests.p_value, whole["p_family_holm"], whole["p_family"])),
+        "p": list(map(formatting.p_value, whole["p_family_holm"], whole["p_family"])),
     }
     return pd.DataFrame(shown)
 
@@ -163,7 +163,7 @@ def within_groups(found: Accuracies, n_resamples: int, seed: int) -> pd.DataFram
     ]
     effects = pd.concat(parts, ignore_index=True).dropna(subset=["value"])
     place = {name: at for at, name in enumerate([*GROUPS, *found.names])}
-    return tests.with_holm(effects).sort_values(
+    return multiple_comparisons.with_holm(effects).sort_values(
         ["group", "model"], key=lambda names: names.map(place)
     )
 
@@ -319,7 +319,7 @@ def objectives(
     languages and families; `text` and `p_text` as a reader sees them.
     """
     pairs = [("mse", "text-contrastive"), ("mse", "lit"), ("lit", "text-contrastive")]
-    compared = tests.paired_difference(
+    compared = permutation.paired_difference(
         found.with_captions,
         of="objective",
         value="gain",
@@ -329,12 +329,12 @@ def objectives(
         n_resamples=n_resamples,
         seed=seed,
     )
-    ends = compared[["value", *tests.FAMILY[:2]]].set_axis(ENDS, axis=1)
+    ends = compared[["value", *permutation.FAMILY_COLUMNS[:2]]].set_axis(ENDS, axis=1)
     names = compared["first"].map(TITLES) + " minus " + compared["second"].map(TITLES)
     return compared.assign(
         objectives=names,
         text=formatting.intervals(ends, "+.1f", to=" to "),
-        p_text=tests.both_ways(compared).iloc[:, 3],
+        p_text=formatting.language_and_family_tests(compared).iloc[:, 3],
     )
 
 

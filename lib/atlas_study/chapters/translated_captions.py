@@ -6,14 +6,14 @@ import pandas as pd
 
 from babelatlas.base import languages, published
 from babelatlas.report import formatting
-from babelatlas.stats import correlation, tests
+from babelatlas.stats import correlation, permutation
 
 TRANSLATORS = {"google": "Google", "bing": "Bing", "nllb": "NLLB"}
 RECALL, NDCG = "recall@1", "NDCG@20"
 WAYS = ("text-to-image", "image-to-text")
 METRICS = [f"{metric} {way}" for way in WAYS for metric in (RECALL, NDCG)]
 # The interval of a paired difference over families of languages.
-ENDS = tests.FAMILY[:2]
+ENDS = permutation.FAMILY_COLUMNS[:2]
 
 
 def cells() -> pd.DataFrame:
@@ -35,12 +35,12 @@ class Comparison(NamedTuple):
     first: str
     second: str
     others: pd.DataFrame  # cells in other languages than English
-    options: dict  # of `tests.paired_difference`
+    options: dict  # of `permutation.paired_difference`
 
     def differences(self, rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
         """Return the second model minus the first, over languages and their families."""
         pairs = [(self.second, self.first)]
-        return tests.paired_difference(
+        return permutation.paired_difference(
             rows, by=by, of="model", pairs=pairs, **self.options
         )
 
@@ -138,10 +138,10 @@ def translators_compared(compared: Comparison) -> pd.DataFrame:
     text to image, with `text` (points) and `p`, both as a reader sees them.
     """
     recall = compared.others[compared.others["metric"] == METRICS[0]]
-    found = tests.paired_difference(
+    found = permutation.paired_difference(
         recall, by=["model"], of="variant", pairs=None, **compared.options
     )
-    p = tests.both_ways(found).iloc[:, 3]
+    p = formatting.language_and_family_tests(found).iloc[:, 3]
     return found.assign(text=_over_families(found), p_text=p)
 
 

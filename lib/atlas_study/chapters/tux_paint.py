@@ -10,7 +10,7 @@ from babelatlas.base import languages, paths, tables
 from babelatlas.datasets import registry, stamps
 from babelatlas.evaluation import retrieval
 from babelatlas.report import formatting
-from babelatlas.stats import bootstrap, tests
+from babelatlas.stats import bootstrap, permutation, proportions
 
 DATASET = "tuxpaint-stamps"
 # Languages of the study with and without results of others on retrieval.
@@ -125,7 +125,9 @@ class Kinds(NamedTuple):
     """Photographs beside drawings."""
 
     table: pd.DataFrame  # for a reader
-    difference: pd.DataFrame  # `tests.paired_difference`, over languages and families
+    difference: (
+        pd.DataFrame
+    )  # `permutation.paired_difference`, over languages and families
     points: str  # the difference with interval over families
     p: str
     n_languages: int
@@ -144,7 +146,7 @@ def photographs_and_drawings(
     rows = rows.assign(right=retrieval.hits(rows, k), kind=kinds)
     means = rows.groupby(["lang", "kind"], as_index=False)["right"].mean()
     means = means.rename(columns={"right": "value"})
-    difference = tests.paired_difference(
+    difference = permutation.paired_difference(
         means,
         of="kind",
         pairs=[("photograph", "drawing")],
@@ -160,7 +162,10 @@ def photographs_and_drawings(
         "English texts": n_english[names].to_numpy(),
         f"mean recall@{k} (%)": by_kind[names].to_numpy(),
     }
-    p = "p = " + tests.both_ways(difference)["p (Holm), families"].iloc[0]
+    p = (
+        "p = "
+        + formatting.language_and_family_tests(difference)["p (Holm), families"].iloc[0]
+    )
     return Kinds(
         pd.DataFrame(shown),
         difference,
@@ -171,7 +176,7 @@ def photographs_and_drawings(
 
 
 def _over_families(difference: pd.DataFrame) -> str:
-    ends = difference[["value", *tests.FAMILY[:2]]]
+    ends = difference[["value", *permutation.FAMILY_COLUMNS[:2]]]
     ends = ends.set_axis(["value", "ci_low", "ci_high"], axis=1)
     return formatting.intervals(ends, "+.1f", to=" to ").item()
 
@@ -186,7 +191,7 @@ def pictures_found(
     right = pd.Series(retrieval.hits(rows, k), index=rows.index)
     shares = right.groupby(retrieval.images(rows)).mean().sort_values(kind="stable")
     home = registry.images_path(images, registry.get_dataset(DATASET))
-    pictures, _ = stamps.read(home)
+    pictures, _ = stamps.read_pictures_and_texts(home)
     files = dict(zip(pictures["stamp"], stamps.on_white(pictures["path"]), strict=True))
     chosen = {"most": shares.index[::-1][:number], "least": shares.index[:number]}
     return {
@@ -227,7 +232,7 @@ def two_kinds_of_words(
     accuracy = bootstrap.accuracy_interval(rows, by=["words", "lang"], **options)
     accuracy["language"] = accuracy["lang"].map(languages.name)
     elsewhere = accuracy[accuracy["lang"] != "en"]
-    difference = tests.paired_difference(
+    difference = permutation.paired_difference(
         elsewhere,
         of="words",
         pairs=[tuple(WORDS.values())],
@@ -259,7 +264,7 @@ def left_in_english() -> pd.DataFrame:
     """
     texts = pd.read_csv(real_run.TEXTS, keep_default_na=False)
     texts = texts[texts["lang"] != "en"]
-    low, high = bootstrap.exact_interval(
+    low, high = proportions.exact_interval(
         texts["n_untranslated"].to_numpy(), texts["n_texts"].to_numpy()
     )
     texts = texts.assign(

@@ -21,9 +21,15 @@ from babelatlas.analysis import (
 )
 from babelatlas.base import languages, released, tables
 from babelatlas.base.errors import InputError
-from babelatlas.report import figures
+from babelatlas.report import figures, formatting
 from babelatlas.report.formatting import intervals
-from babelatlas.stats import bootstrap, tests
+from babelatlas.stats import (
+    bootstrap,
+    multiple_comparisons,
+    permutation,
+    proportions,
+    thresholds,
+)
 
 SCORES = list(tables.SCHEMAS["scores"][0])  # the columns of a table that is written
 # Of tables of what a paper prints, over all languages.
@@ -149,7 +155,7 @@ def best_results(boards: Sequence[Sequence[str]]) -> pd.DataFrame:
     best = pd.concat(parts, ignore_index=True)
 
     cases = image_clusters.independent_images(best)
-    low, high = bootstrap.exact_interval(best["value"] * cases, cases)
+    low, high = proportions.exact_interval(best["value"] * cases, cases)
     classes = best["n"] // all_results.IMAGES_OF_A_CLASS
     on_labels = best["dataset"] == "babel-imagenet"
     is_accuracy = best["metric"].str.startswith("accuracy")
@@ -191,7 +197,7 @@ def count_reached(
     `rows`: of `best_results`, of one board; `threshold`: a fraction.
     """
     independent = image_clusters.independent_images(rows).round().astype(int)
-    counts = tests.languages_above(
+    counts = thresholds.languages_above(
         rows.assign(n=independent),
         [threshold],
         by="title",
@@ -297,7 +303,7 @@ def top_two(accuracy: pd.DataFrame, n_resamples: int, seed: int) -> pd.DataFrame
     group, one row each.
 
     `accuracy`: as in `leading_models`. Columns: those of SCORES and of
-    `tests.with_holm`, "over families" and "over languages" (intervals in points, as
+    `multiple_comparisons.with_holm`, "over families" and "over languages" (intervals in points, as
     text), "p, families" and "p, languages" (Holm-adjusted, as text).
     """
     families = languages.families(accuracy["lang"].unique())
@@ -305,7 +311,7 @@ def top_two(accuracy: pd.DataFrame, n_resamples: int, seed: int) -> pd.DataFrame
     for group in languages.GROUPS:
         part = accuracy[accuracy["group"] == group]
         best = part.groupby("model")["value"].mean().nlargest(2).index
-        difference = tests.paired_difference(
+        difference = permutation.paired_difference(
             part,
             by=["group"],
             pairs=[tuple(best)],
@@ -314,13 +320,13 @@ def top_two(accuracy: pd.DataFrame, n_resamples: int, seed: int) -> pd.DataFrame
             kin=families,
         )
         rows.append(difference)
-    pairs = tests.with_holm(pd.concat(rows, ignore_index=True))
+    pairs = multiple_comparisons.with_holm(pd.concat(rows, ignore_index=True))
     pairs["over families"] = _range(pairs["family_low"], pairs["family_high"])
     pairs["over languages"] = _range(pairs["ci_low"], pairs["ci_high"])
     pairs["p, families"] = list(
-        map(tests.p_value, pairs["p_family_holm"], pairs["p_family"])
+        map(formatting.p_value, pairs["p_family_holm"], pairs["p_family"])
     )
-    pairs["p, languages"] = list(map(tests.p_value, pairs["p_holm"], pairs["p"]))
+    pairs["p, languages"] = list(map(formatting.p_value, pairs["p_holm"], pairs["p"]))
     return pairs.assign(
         **PUBLISHED,
         model=pairs["first"],

@@ -63,7 +63,8 @@ def adapt(
 
     lang = languages.canonical(language)
     recipe = validate(adaptation.Recipe, settings, "The recipe of an adaptation")
-    folder = f"{output}/{registry.adapted_name(registry.get_model(model).name, lang, recipe.objective)}"
+    base = registry.get_model(model).name
+    folder = f"{output}/{registry.adapted_name(base, lang, recipe.objective)}"
     rows = adaptation.check_parallel(adaptation.read_texts(texts, lang), lang)
     held = rows.drop_duplicates("english").sample(frac=1, random_state=recipe.seed)[
         : max(2, min(500, len(rows) // 10))

@@ -154,7 +154,7 @@ def read_sheet(
     from babelatlas.base import tables
     from babelatlas.lexicon import label_sheets
 
-    filled = label_sheets.read(path, partial)
+    filled = label_sheets.read_filled(path, partial)
     for written in filter(None, (output, corrections)):
         _spare(written, replace, (path,))
     scores = label_sheets.error_rates(filled, Path(path).stem)

@@ -8,7 +8,7 @@ import pandas as pd
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import zeroshot
 from babelatlas.models import registry
-from babelatlas.stats import bootstrap, correlation, tests
+from babelatlas.stats import bootstrap, correlation, multiple_comparisons, permutation
 
 
 def gains(
@@ -43,7 +43,7 @@ def gains(
     )
     rows, by = [], ["model", "objective", "seed", "lang"]
     for name, part in both.groupby(by, sort=False):
-        difference = tests.paired_mean(
+        difference = permutation.paired_mean(
             part["value"] - part["before"], part["wnid"], n_resamples, seed=seed
         )
         rows.append(
@@ -52,7 +52,7 @@ def gains(
     table = pd.DataFrame(
         rows, columns=[*by, "before", "value", "gain", "ci_low", "ci_high", "p", "n"]
     )
-    return table.assign(p_holm=tests.holm(table["p"]))
+    return table.assign(p_holm=multiple_comparisons.holm(table["p"]))
 
 
 def summary(
@@ -109,7 +109,7 @@ def caption_matching(
     ]
     rows = [[*bootstrap.mean_interval(one).iloc[0, :3], np.nan] for one in hits]
     table = pd.DataFrame(
-        [*rows, tests.paired_mean(hits[1] - hits[0])], ["before", "after", "gain"]
+        [*rows, permutation.paired_mean(hits[1] - hits[0])], ["before", "after", "gain"]
     )
     return table.set_axis(["value", "ci_low", "ci_high", "p"], axis=1).assign(
         n=len(own)

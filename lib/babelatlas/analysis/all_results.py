@@ -16,7 +16,7 @@ from babelatlas.base import published, released
 from babelatlas.base.errors import InputError
 from babelatlas.models import registry
 from babelatlas.report import formatting
-from babelatlas.stats import bootstrap
+from babelatlas.stats import proportions
 
 # What a language's results are about, in the order of a page: data set -> (the task in
 # words, main measure).
@@ -217,7 +217,7 @@ def widened(table: pd.DataFrame) -> pd.DataFrame:
     clustered = table["dataset"].eq("babel-imagenet") & (table["n"] > 0)
     rows = table[clustered]
     cases = image_clusters.independent_images(rows)
-    low, high = bootstrap.exact_interval(rows["value"] * cases, cases)
+    low, high = proportions.exact_interval(rows["value"] * cases, cases)
     table.loc[clustered, "ci_low"] = low
     table.loc[clustered, "ci_high"] = high
     table.loc[clustered, "excess_low"] = low - rows["baseline"]

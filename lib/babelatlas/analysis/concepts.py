@@ -21,7 +21,7 @@ import pandas as pd
 
 from babelatlas.base import languages
 from babelatlas.base.paths import DATA
-from babelatlas.stats import bootstrap
+from babelatlas.stats import bootstrap, proportions
 
 TABLE = DATA / "wikipedias.csv"
 WALS = DATA / "wals.csv"
@@ -148,7 +148,7 @@ def _shares(
     shares = (weights @ correct) / (weights @ total)[:, None]
     ends = bootstrap.percentile_interval(shares, n_clusters=n_pages)
     totals = np.tile(total[:, None], correct.shape[1])
-    low, high = bootstrap.share_interval(correct, totals, ends)
+    low, high = proportions.share_interval(correct, totals, ends)
     return pd.DataFrame(
         {
             "value": hits.mean().to_numpy(),

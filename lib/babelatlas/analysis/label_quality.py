@@ -22,7 +22,7 @@ from statsmodels.stats.proportion import proportion_confint
 from babelatlas.base import languages, tables
 from babelatlas.base.paths import DATA
 from babelatlas.lexicon import cleaning, label_translations, labels, senses
-from babelatlas.stats import bootstrap, tests
+from babelatlas.stats import bootstrap, permutation
 
 # A table of counts that ships, because the words that were counted do not: a key of
 # what `recount` returns. By their whole names, by which a notebook is known to depend
@@ -284,7 +284,7 @@ def differences(compared: pd.DataFrame) -> pd.DataFrame:
     parts = []
     for measure in ("label", "similarity"):
         rows = compared[compared["measure"] == measure]
-        found = tests.paired_difference(
+        found = permutation.paired_difference(
             rows, "labels", "wnid", by=["lang"], pairs=pairs
         )
         parts.append(found.assign(measure=measure))

@@ -25,7 +25,7 @@ from babelatlas.analysis.ranking import COMPARISON
 from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError
 from babelatlas.report.formatting import counted
-from babelatlas.stats import bootstrap, tests
+from babelatlas.stats import bootstrap, multiple_comparisons, proportions, ranks
 
 
 def comparable(board: pd.DataFrame, own: Iterable[str]) -> pd.DataFrame:
@@ -187,7 +187,7 @@ def ranking(
     ci_low, ci_high, rank, rank_low, rank_high, first (share of the resamples in which
     the model is best), n (languages), items. An interval resamples languages and items,
     and allows for the number of those that are fewer; in a group of one language only
-    items, and a score near 0 or 1 has that of `bootstrap.share_interval`. With one item
+    items, and a score near 0 or 1 has that of `proportions.share_interval`. With one item
     and language there is none (NaN).
     """
     cells = _resampled(board, n_resamples, seed)
@@ -200,7 +200,7 @@ def ranking(
         means = resampled_means(cells.resampled, places, n_resamples, seed)
         n_shown = cells.total[:, places].sum(axis=(0, 1))
         n_items = int((n_shown > 0).sum())
-        ranked = tests.rank_intervals(
+        ranked = ranks.rank_intervals(
             cells.models,
             cells.scores[:, places].mean(axis=1),
             means,
@@ -220,7 +220,7 @@ def ranking(
 def _share_intervals(
     cells: _Resampled, place: int, ranked: pd.DataFrame
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the intervals of scores in one language (`bootstrap.share_interval`), in
+    """Return the intervals of scores in one language (`proportions.share_interval`), in
     the order of `ranked`.
     """
     order = [cells.models.index(name) for name in ranked["name"]]
@@ -228,7 +228,7 @@ def _share_intervals(
     n_correct = cells.correct[order, place][:, is_shown].T
     n_total = cells.total[order, place][:, is_shown].T
     ends = (ranked["ci_low"], ranked["ci_high"])
-    return bootstrap.share_interval(n_correct, n_total, ends)
+    return proportions.share_interval(n_correct, n_total, ends)
 
 
 def comparisons(
@@ -266,7 +266,7 @@ def comparisons(
     numbers = ["value", "ci_low", "ci_high", "p"]
     table = pd.DataFrame(rows, columns=["first", "second", *numbers])
     table = table.astype(dict.fromkeys(numbers, float))
-    p_adjusted = tests.holm(table["p"])
+    p_adjusted = multiple_comparisons.holm(table["p"])
     table = table.assign(group="all", p_adjusted=p_adjusted, n=n_langs, least=least)
     table = table.assign(n_clusters=n_clusters or 1)[COMPARISON]
     return table.assign(items=n_items, p_holm=p_adjusted)
@@ -284,11 +284,11 @@ def _p_of_gap(gap: float, gaps: np.ndarray, n_clusters: int | None) -> float:
 
 def letters(ranked: pd.DataFrame, apart: pd.DataFrame) -> pd.Series:
     """Return letters for the rows of `ranked`: two that share one are not in `apart`
-    (`tests.compact_letters`).
+    (`multiple_comparisons.compact_letters`).
     """
     apart = list(zip(apart["first"], apart["second"], strict=True))
     return pd.Series(
-        tests.compact_letters(list(ranked["model"]), apart),
+        multiple_comparisons.compact_letters(list(ranked["model"]), apart),
         index=ranked.index,
         dtype=str,
     )

@@ -14,7 +14,7 @@ import pandas as pd
 from babelatlas.base import released
 from babelatlas.base.paths import DATA
 from babelatlas.evaluation import reasoning
-from babelatlas.stats import bootstrap, tests
+from babelatlas.stats import proportions
 
 COUNTS = DATA / "liu2021_counts.csv"
 LANGUAGES = ("id", "sw", "zh", "tr", "ta")
@@ -74,7 +74,7 @@ def log_scores() -> pd.DataFrame:
 
     Accuracy of n pairs of images, also by chapter ("" for all); consistency of n
     statements, about a quarter of the pairs: the number of which the unrounded shares
-    of all models of a test are whole (`tests.denominator`). The intervals are exact
+    of all models of a test are whole (`proportions.smallest_denominator`). The intervals are exact
     binomial ones, as if answers were independent: the logs do not say which were
     correct.
     """
@@ -105,10 +105,12 @@ def log_scores() -> pd.DataFrame:
         )
         parts += [
             accuracy,
-            consistency.assign(n=tests.denominator(consistency["value"], *span)),
+            consistency.assign(
+                n=proportions.smallest_denominator(consistency["value"], *span)
+            ),
         ]
     table = pd.concat(parts, ignore_index=True).astype({"n": int})
-    low, high = bootstrap.exact_interval(
+    low, high = proportions.exact_interval(
         (table["value"] * table["n"]).round(), table["n"]
     )
     columns = [

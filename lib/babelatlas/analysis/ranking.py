@@ -17,7 +17,8 @@ import pandas as pd
 from scipy import stats as scipy_stats
 
 from babelatlas.base.errors import InputError
-from babelatlas.stats import bootstrap, tests
+from babelatlas.stats import bootstrap, permutation
+from babelatlas.stats.ranks import rank_intervals
 
 # Columns of a comparison of two models, here and in `leaderboard`: the group of
 # languages, the better model and the other one, the difference of their means
@@ -68,7 +69,7 @@ def ranks(
     resampled as a whole, a family, say; every language by itself unless given.
     `images`: whether those of each score are resampled too; the scores hold their noise
     already, so that it then counts twice. Columns: group, model, value, ci_low,
-    ci_high, rank, rank_low, rank_high, first (see `tests.rank_intervals`), n
+    ci_high, rank, rank_low, rank_high, first (see `ranks.rank_intervals`), n
     (languages), n_clusters. A group of one cluster has no interval without images
     (NaN).
     """
@@ -88,7 +89,7 @@ def ranks(
             sums = weights @ values[0, in_group]
         # Sums of the same numbers in another order differ in the last digit.
         means = (sums / weights.sum(axis=1, keepdims=True)).round(12)
-        ranked = tests.rank_intervals(
+        ranked = rank_intervals(
             list(table),
             part.to_numpy().mean(axis=0).round(12),
             means,
@@ -147,8 +148,8 @@ def comparisons(
     """Compare all models in pairs over languages, in all languages and in each group.
 
     `scores`, `groups` and `cluster` as in `ranks`. Columns: `COMPARISON`; the interval
-    is a bootstrap over clusters, p that of `tests.sign_flips` of the differences, and
-    adjusted for all pairs of the group by `tests.step_down`. Rows are in the order of
+    is a bootstrap over clusters, p that of `permutation.sign_flips` of the differences, and
+    adjusted for all pairs of the group by `permutation.step_down`. Rows are in the order of
     the ranks. A group of one cluster has neither interval nor p (NaN).
     """
     parts = []
@@ -162,8 +163,8 @@ def comparisons(
             weights = weights @ member.T
             means = weights @ gaps / weights.sum(axis=1, keepdims=True)
             low, high = bootstrap.percentile_interval(means, n_clusters=n_clusters)
-            p, p_adjusted = tests.step_down(member.T @ gaps, n_permutations, seed)
-            patterns = tests.sign_patterns(n_clusters, n_permutations, seed)
+            p, p_adjusted = permutation.step_down(member.T @ gaps, n_permutations, seed)
+            patterns = permutation.sign_patterns(n_clusters, n_permutations, seed)
             table = table.assign(ci_low=low, ci_high=high, p=p, p_adjusted=p_adjusted)
             table = table.assign(least=1 / len(patterns))
         parts.append(table)
@@ -337,7 +338,8 @@ def agreement(
             row |= _tau_over_languages(tau, first, second, paired, n_resamples, seed)
         apart = np.all(
             [
-                tests.step_down(table[:, left] - table[:, right], seed=seed)[1] < 0.05
+                permutation.step_down(table[:, left] - table[:, right], seed=seed)[1]
+                < 0.05
                 for table in (first.to_numpy(), second.to_numpy())
             ],
             axis=0,

@@ -9,7 +9,7 @@ from scipy import stats as scipy_stats
 from babelatlas.base import released
 from babelatlas.base.errors import InputError
 from babelatlas.models import registry as entries
-from babelatlas.stats import bootstrap, tests
+from babelatlas.stats import multiple_comparisons, proportions
 
 # What the pages call the data sets of released results.
 DATASETS = {
@@ -172,11 +172,11 @@ def best(table: pd.DataFrame, alpha: float = 0.05) -> pd.DataFrame:
     n = table["n"].to_numpy(float)
     has_n = n > 0
     low, high, p = np.full((3, len(table)), np.nan)
-    low[has_n], high[has_n] = bootstrap.exact_interval(correct[has_n], n[has_n])
+    low[has_n], high[has_n] = proportions.exact_interval(correct[has_n], n[has_n])
     if len(table) and has_n[0]:
         p[has_n] = two_shares(correct[0], n[0], correct[has_n], n[has_n])
         p[0] = np.nan
-    table = table.assign(ci_low=low, ci_high=high, p_holm=tests.holm(p))
+    table = table.assign(ci_low=low, ci_high=high, p_holm=multiple_comparisons.holm(p))
     table["same"] = (table["p_holm"] >= alpha) | (table.index == 0)
     return table[COLUMNS]
 

@@ -349,7 +349,7 @@ def count_texts(home: Path) -> pd.DataFrame:
     Columns: lang, n_texts, n_untranslated, n_different (those that are not the English
     one).
     """
-    pictures, found = stamps.read(home)
+    pictures, found = stamps.read_pictures_and_texts(home)
     found = found[found["stamp"].isin(pictures.loc[pictures["thing"], "stamp"])]
     counts = found.groupby("lang").agg(
         n_texts=("text", "size"), n_untranslated=("untranslated", "sum")

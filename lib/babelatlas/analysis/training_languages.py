@@ -19,7 +19,7 @@ from babelatlas.analysis import coverage
 from babelatlas.base import published
 from babelatlas.base.errors import InputError
 from babelatlas.models import registry as models
-from babelatlas.stats import bootstrap, tests
+from babelatlas.stats import bootstrap, multiple_comparisons
 
 THREE = {"very low": "low", "low": "low", "mid": "mid", "high": "high"}
 
@@ -134,7 +134,9 @@ def differences(
         "p_family",
     ]
     found = pd.DataFrame(rows, columns=columns)
-    return tests.with_holm(found if kin else found.drop(columns="p_family"))
+    return multiple_comparisons.with_holm(
+        found if kin else found.drop(columns="p_family")
+    )
 
 
 def _sides(part: pd.DataFrame) -> list[pd.DataFrame]:

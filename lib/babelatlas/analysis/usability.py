@@ -24,7 +24,7 @@ def english_gains(source: str = "geigle2024") -> pd.Series:
 
     The names are those of the registry. Source: Geigle et al. (2024), Tables 2 and 3.
     """
-    rows = published.by_group(source).query("group == 'English'")
+    rows = published.accuracy_by_group(source).query("group == 'English'")
     by_table = rows.pivot(index="model", columns="table", values="value")
     names = {
         entry.paper_row: entry.name for entry in registry.MODELS if entry.paper_row

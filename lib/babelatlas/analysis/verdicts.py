@@ -11,7 +11,7 @@ import pandas as pd
 from babelatlas.analysis import all_results as results
 from babelatlas.analysis import image_clusters, leaderboard, usability
 from babelatlas.base import languages
-from babelatlas.stats import bootstrap
+from babelatlas.stats import proportions
 
 # The boards that a language is judged by: the first that has it. A person who searches
 # with words goes from text to image; where a language has no captions its labels count,
@@ -190,7 +190,7 @@ def _english_among(classes: pd.Series, english: pd.Series) -> np.ndarray:
         {"dataset": "babel-imagenet", "n": IMAGES_IN_ENGLISH}, index=classes.index
     )
     cases = image_clusters.independent_images(images)
-    low, high = bootstrap.exact_interval(np.nan_to_num(level) * cases, cases)
+    low, high = proportions.exact_interval(np.nan_to_num(level) * cases, cases)
     return np.column_stack([level, low, high])
 
 

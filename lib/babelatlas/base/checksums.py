@@ -35,12 +35,11 @@ def check_list(folder: str | os.PathLike) -> str:
     listing = locate(folder) / LIST
     if not listing.is_file():
         return ""
-    for line in listing.read_bytes().decode("utf-8", errors="replace").splitlines() or [
-        ""
-    ]:
-        known, _, name = line.partition("  ")
+    text = listing.read_bytes().decode("utf-8", errors="replace")
+    for line in text.splitlines() or [""]:
+        expected, _, name = line.partition("  ")
         path = listing.parent / name
-        if not name or not path.is_file() or digest(path) != known:
+        if not name or not path.is_file() or digest(path) != expected:
             return (
                 f"{name or 'a line'} is missing, or does not have the SHA-256 of its"
                 f" {LIST}"
@@ -56,16 +55,15 @@ def contents(place: str | os.PathLike, memory: Path | None = None) -> str:
     the sums of files by their size and time, so that large ones are read once. Raises
     InputError where there is no file, since its sum would never change.
     """
-    place, sums, listing = locate(place), {}, ""
-    known = (
-        json.loads(memory.read_text(encoding="utf-8"))
-        if memory and memory.is_file()
-        else {}
-    )
+    place = locate(place)
+    remembered = {}
+    if memory and memory.is_file():
+        remembered = json.loads(memory.read_text(encoding="utf-8"))
     files, again = folders.walk(place) if place.is_dir() else ([place], {})
+    sums, listing = {}, ""
     for file in filter(Path.is_file, files):
         state = f"{file} {file.stat().st_size} {file.stat().st_mtime_ns}"
-        sums[state] = known.get(state) or digest(file)
+        sums[state] = remembered.get(state) or digest(file)
         listing += f"{file.relative_to(place).as_posix()} {sums[state]}\n"
     if not listing:
         raise InputError(
@@ -77,9 +75,9 @@ def contents(place: str | os.PathLike, memory: Path | None = None) -> str:
             f"{link.relative_to(place).as_posix()} as"
             f" {first.relative_to(place).as_posix()}\n"
         )
-    if memory and sums.keys() - known.keys():
+    if memory and sums.keys() - remembered.keys():
         with beside(memory) as part:
-            part.write_text(json.dumps(known | sums), encoding="utf-8")
+            part.write_text(json.dumps(remembered | sums), encoding="utf-8")
     return hashlib.sha256(listing.encode()).hexdigest()
 
 

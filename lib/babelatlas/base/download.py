@@ -31,16 +31,11 @@ def file(name: str) -> Path:
     """Return the path of a known public file: in the mirror if that has it, else
     fetched into the cache once.
     """
-    entry, mirror, pooch = (
-        files()[name],
-        os.environ.get("BABELATLAS_MIRROR", ""),
-        _pooch(),
-    )
-    path = (
-        Path(mirror, entry["mirror"])
-        if mirror
-        else cache("files") / Path(entry["mirror"]).name
-    )
+    entry = files()[name]
+    pooch = _pooch()
+    mirror = os.environ.get("BABELATLAS_MIRROR", "")
+    place = entry["mirror"] if mirror else Path(entry["mirror"]).name
+    path = Path(mirror or cache("files"), place)
     if mirror and path.is_file():
         if entry["sha256"] and pooch.file_hash(str(path)) != entry["sha256"]:
             raise InputError(
@@ -48,19 +43,10 @@ def file(name: str) -> Path:
                 " (another SHA-256)."
             )
     elif entry["url"]:
-        # The hash is part of the name, so that a later version of the file takes
-        # another place.
-        end = f"{entry['sha256'][:12] or f'unchecked-{name}'}-{entry['url'].rsplit('/', 1)[1]}"
         try:
-            path = Path(
-                pooch.retrieve(
-                    entry["url"], entry["sha256"] or None, end, cache("files")
-                )
-            )
-        except (
-            OSError,
-            ValueError,
-        ) as error:  # requests' and pooch's own: no network, no room, another hash
+            path = _fetch(name, entry)
+        # requests' and pooch's own errors: no network, no room, another hash
+        except (OSError, ValueError) as error:
             what = f"The file {name} cannot be fetched from {entry['url']} ({error})"
             raise InputError(
                 f"{what}: get it elsewhere and put it at {path}."
@@ -76,6 +62,20 @@ def file(name: str) -> Path:
             f" {pooch.file_hash(str(path))}."
         )
     return path
+
+
+def _fetch(name: str, entry: dict[str, str]) -> Path:
+    """Return the path of a file in the cache, fetched from its address unless it is
+    there.
+
+    The hash is part of its name there, so that a later version takes another place.
+    """
+    start = entry["sha256"][:12] or f"unchecked-{name}"
+    end = entry["url"].rsplit("/", 1)[1]
+    fetched = _pooch().retrieve(
+        entry["url"], entry["sha256"] or None, f"{start}-{end}", cache("files")
+    )
+    return Path(fetched)
 
 
 def cache(name: str) -> Path:
@@ -122,11 +122,10 @@ def unpack(archive: Path) -> Path:
     """
     from filelock import FileLock
 
-    home, known = (
-        archive.parent if os.access(archive.parent, os.W_OK) else cache("unpacked"),
-        archive.stat(),
-    )
-    folder = home / f"{archive.name}.{known.st_size}.{known.st_mtime_ns:x}.unpacked"
+    writable = os.access(archive.parent, os.W_OK)
+    home = archive.parent if writable else cache("unpacked")
+    status = archive.stat()
+    folder = home / f"{archive.name}.{status.st_size}.{status.st_mtime_ns:x}.unpacked"
     home.mkdir(parents=True, exist_ok=True)
     with FileLock(f"{folder}.lock"):
         if folder.is_dir():
@@ -135,24 +134,19 @@ def unpack(archive: Path) -> Path:
         part = home / f".{archive.name}.part"
         shutil.rmtree(part, ignore_errors=True)  # of a run that was killed
         try:
-            if archive.suffix.lower() in (
-                ".gz",
-                ".tgz",
-            ):  # whose checksum tarfile does not read
+            suffix = archive.suffix.lower()
+            if suffix in (".gz", ".tgz"):
+                # Read whole for its checksum, which tarfile does not read.
                 with gzip.open(archive) as content:
                     while content.read(1 << 20):
                         pass
             # Python's own: pooch's processor leaves out the filter of dangerous names
             # before Python 3.12.
-            shutil.unpack_archive(
-                archive,
-                part,
-                **({} if archive.suffix.lower() == ".zip" else {"filter": "data"}),
-            )
+            options = {} if suffix == ".zip" else {"filter": "data"}
+            shutil.unpack_archive(archive, part, **options)
             part.rename(folder)
-        except (
-            Exception
-        ) as error:  # tarfile, zipfile, gzip and zlib each raise their own
+        # tarfile, zipfile, gzip and zlib each raise their own errors
+        except Exception as error:
             raise InputError(
                 f"The archive {archive} cannot be unpacked ({error}): fetch it again."
             ) from error

@@ -37,8 +37,8 @@ def how_to_install(module: str) -> str:
     """Return a sentence on how to install a module that is missing; "" for one that no
     extra brings.
 
-    >>> how_to_install("nbformat")
-    "This needs nbformat, which is not installed: run `pip install '.[workflow]'` in a copy of the study."
+    >>> how_to_install("nbformat").partition(": ")[0]
+    'This needs nbformat, which is not installed'
     >>> how_to_install("torch.nn").split("`")[1], how_to_install("no_such_module")
     ("pip install '.[encoders]'", '')
     """

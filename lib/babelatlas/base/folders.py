@@ -87,16 +87,13 @@ def named(folder: Path, names: Iterable[str]) -> list[str]:
     """
     names = list(names)
     paths = {name: folder / name for name in names}
-    if (
-        any(not name.isascii() and not path.is_file() for name, path in paths.items())
-        and folder.is_dir()
-    ):
-        known = {
+    absent = {name for name, path in paths.items() if not path.is_file()}
+    # Only names beyond ASCII have another form; to list the folder takes its time.
+    if folder.is_dir() and not all(name.isascii() for name in absent):
+        file_of = {
             nfc(file.relative_to(folder).as_posix()): file
             for file in files_below(folder)
         }
-        paths = {
-            name: path if path.is_file() else known.get(nfc(name), path)
-            for name, path in paths.items()
-        }
+        for name in absent:
+            paths[name] = file_of.get(nfc(name), paths[name])
     return [str(paths[name]) for name in names]

@@ -65,9 +65,10 @@ SECOND = (
 # is: what Unicode's CLDR 45 (languageData) and FLORES-200 know and CLDR's likely
 # subtags lack.
 WRITTEN = """
-bal-Latn be-Latn bs-Cyrl cnr-Cyrl cnr-Latn hi-Latn id-Arab iu-Latn kha-Beng kk-Latn kok-Latn kr-Arab ku-Cyrl lus-Beng
-min-Arab mo-Cyrl om-Ethi ro-Cyrl rom-Cyrl sa-Beng sa-Sinh sat-Beng sat-Deva sat-Latn sat-Orya sh-Cyrl sh-Latn shi-Arab
-so-Arab tg-Latn tk-Arab tk-Cyrl tly-Cyrl tt-Latn ug-Latn vai-Latn wo-Arab za-Hani zh-Latn
+bal-Latn be-Latn bs-Cyrl cnr-Cyrl cnr-Latn hi-Latn id-Arab iu-Latn kha-Beng kk-Latn
+kok-Latn kr-Arab ku-Cyrl lus-Beng min-Arab mo-Cyrl om-Ethi ro-Cyrl rom-Cyrl sa-Beng
+sa-Sinh sat-Beng sat-Deva sat-Latn sat-Orya sh-Cyrl sh-Latn shi-Arab so-Arab tg-Latn
+tk-Arab tk-Cyrl tly-Cyrl tt-Latn ug-Latn vai-Latn wo-Arab za-Hani zh-Latn
 """
 # More than this share of the letters of a language's texts in scripts in which it is
 # not written: another language's. Texts hold names, units and loanwords in other
@@ -135,41 +136,38 @@ def table() -> pd.DataFrame:
     not change the table: every caller gets the same one.
     """
     shipped = pd.read_csv(DATA / "languages.csv", dtype=str, keep_default_na=False)
-    scripts, own = dict(zip(shipped["script"], shipped["script_name"], strict=True)), []
-    for code, described in json.loads(os.environ.get(CUSTOM) or "{}").items():
-        facts = validate(
-            Language,
-            described,
-            f"The language {code!r} in the config's custom_languages",
-        ).model_dump()
-        if code in {
-            *shipped["code"],
-            *shipped["iso639_3"],
-            *" ".join(shipped["aliases"]).split(),
-        }:
-            raise InputError(
-                f"The study has a language with the code {code!r}: give yours another"
-                " one."
-            )
-        if facts["script"] not in SCRIPT_PARTS and not unicode_scripts.script_name(
-            facts["script"], ""
-        ):
-            raise InputError(
-                f"The language {code!r} has no script {facts['script']!r}: take ISO"
-                " 15924's, as Latn."
-            )
-        own.append(
-            {"code": code, "script_name": scripts.get(facts["script"], facts["script"])}
-            | facts
-        )
-    if not own:
+    described = json.loads(os.environ.get(CUSTOM) or "{}")
+    if not described:
         return shipped
     added = pd.DataFrame(
-        own, columns=shipped.columns, dtype=shipped["code"].dtype
+        [_custom_row(code, facts, shipped) for code, facts in described.items()],
+        columns=shipped.columns,
+        dtype=shipped["code"].dtype,
     ).fillna("")
     return pd.concat([shipped, added]).sort_values(
         "code", kind="stable", ignore_index=True
     )
+
+
+def _custom_row(code: str, described: dict, shipped: pd.DataFrame) -> dict[str, str]:
+    """Return the row of a language that a config describes; InputError for a code that
+    the study has, and a script that there is not.
+    """
+    what = f"The language {code!r} in the config's custom_languages"
+    facts = validate(Language, described, what).model_dump()
+    aliases = " ".join(shipped["aliases"]).split()
+    if code in {*shipped["code"], *shipped["iso639_3"], *aliases}:
+        raise InputError(
+            f"The study has a language with the code {code!r}: give yours another one."
+        )
+    script = facts["script"]
+    if script not in SCRIPT_PARTS and not unicode_scripts.script_name(script, ""):
+        raise InputError(
+            f"The language {code!r} has no script {script!r}: take ISO 15924's, as"
+            " Latn."
+        )
+    script_names = dict(zip(shipped["script"], shipped["script_name"], strict=True))
+    return {"code": code, "script_name": script_names.get(script, script)} | facts
 
 
 def add(described: dict[str, dict]) -> None:
@@ -177,8 +175,8 @@ def add(described: dict[str, dict]) -> None:
     those added before go.
     """
     os.environ[CUSTOM] = json.dumps(described)
-    for known in (table, _rows, _codes):
-        known.cache_clear()
+    for cached in (table, _rows, _codes):
+        cached.cache_clear()
     table()
 
 
@@ -232,23 +230,22 @@ def canonical(code: str) -> str:
     Raises InputError, with the nearest known codes and names, where no language has
     this code.
 
-    >>> canonical("jp"), canonical("IW"), canonical("fil"), canonical("deu_Latn"), canonical("zh-TW")
-    ('ja', 'he', 'tl', 'de', 'zh-Hant')
+    >>> [canonical(code) for code in ("jp", "IW", "fil", "deu_Latn", "zh-TW")]
+    ['ja', 'he', 'tl', 'de', 'zh-Hant']
     """
     plain = _plain(code) if isinstance(code, str) else ""
-    if plain not in _codes():
-        hint = " or ".join(
-            f"{one!r} ({name(one)})" for one in dict.fromkeys(_meant(plain))
-        )
-        other = (
-            "give an ISO 639 code such as 'de', or describe it under custom_languages"
-            " in the config."
-        )
-        raise InputError(
-            f"There is no language with the code {code!r}:"
-            f" {f'did you mean {hint}?' if hint else other}"
-        )
-    return _codes()[plain]
+    if plain in _codes():
+        return _codes()[plain]
+    meant = [
+        f"{near_by!r} ({name(near_by)})" for near_by in dict.fromkeys(_meant(plain))
+    ]
+    fix = (
+        "give an ISO 639 code such as 'de', or describe it under custom_languages in"
+        " the config."
+    )
+    if meant:
+        fix = f"did you mean {' or '.join(meant)}?"
+    raise InputError(f"There is no language with the code {code!r}: {fix}")
 
 
 def _meant(plain: str) -> list[str]:
@@ -263,11 +260,9 @@ def _meant(plain: str) -> list[str]:
     if country := of_country(plain):
         return [country]
     names = {row["name"].lower(): code for code, row in _rows().items()}
-    known = names | _codes()
-    return [
-        known[one]
-        for one in difflib.get_close_matches(plain[:40], known, n=3, cutoff=0.6)
-    ]
+    code_of = names | _codes()
+    close = difflib.get_close_matches(plain[:40], code_of, n=3, cutoff=0.6)
+    return [code_of[spelling] for spelling in close]
 
 
 def of_country(code: str) -> str:
@@ -283,19 +278,19 @@ def of_country(code: str) -> str:
     return _codes().get(_plain(official[0]), "") if official else ""
 
 
-def among(wanted: Iterable[str], known: Iterable[str], what: str) -> list[str]:
+def among(wanted: Iterable[str], present: Iterable[str], what: str) -> list[str]:
     """Return the codes of the languages `wanted`; InputError, which calls the whole
-    `what`, for one that is not known.
+    `what`, for one that is not `present`.
 
     >>> among(["deu", "en"], ["en", "de"], "The table")
     ['de', 'en']
     """
-    codes, known = list(map(canonical, wanted)), set(known)
-    if absent := [code for code in codes if code not in known]:
-        raise InputError(
-            f"{what} has nothing in {name(absent[0])} ({absent[0]!r}):"
-            f" {near(absent[0], known)}"
-        )
+    codes, present = [canonical(code) for code in wanted], set(present)
+    for code in codes:
+        if code not in present:
+            raise InputError(
+                f"{what} has nothing in {name(code)} ({code!r}): {near(code, present)}"
+            )
     return codes
 
 
@@ -370,7 +365,8 @@ def grouped(
     in none form "other". Where it is empty, the groups are the paper's by number of
     classes, with `classes` (code -> classes), then "English".
 
-    >>> grouped(pd.Series(["en", "sw", "de"]), {"large": ["de", "en"]}, pd.Series(dtype=int)).tolist()
+    >>> no_classes = pd.Series(dtype=int)
+    >>> grouped(pd.Series(["en", "sw", "de"]), {"large": ["de", "en"]}, no_classes).tolist()
     ['large', 'other', 'large']
     """
     home: dict[str, str] = {}
@@ -382,20 +378,15 @@ def grouped(
                     f" {group!r}: keep one."
                 )
     if tiers:
-        order, names = (
-            [*tiers, "other"],
-            codes.map(lambda code: home.get(code, "other")),
-        )
+        order = [*tiers, "other"]
+        names = codes.map(lambda code: home.get(code, "other"))
     else:
         order = [*GROUPS, "English"]
         names = codes.map(
             lambda code: "English" if code == "en" else group_by_classes(classes[code])
         )
-    return names.astype(
-        pd.CategoricalDtype(
-            [name for name in order if (names == name).any()], ordered=True
-        )
-    )
+    present = [group for group in order if (names == group).any()]
+    return names.astype(pd.CategoricalDtype(present, ordered=True))
 
 
 def families(codes: Iterable[str]) -> dict[str, str]:
@@ -531,20 +522,13 @@ def doubt(lang: str, texts: Iterable[str]) -> tuple[str, str]:
     Sami, for Swedish.
     """
     texts = list(texts)
-    code, script, country = (
-        canonical(lang),
-        foreign_script(lang, texts),
-        of_country(lang),
-    )
+    code = canonical(lang)
+    script = foreign_script(lang, texts)
+    country = of_country(lang)
+    if not script and _easily_meant(code, country):
+        return "", f"{code!r} is {name(code)}; {name(country)} is {country!r}."
     if not script:
-        return (
-            "",
-            (
-                f"{code!r} is {name(code)}; {name(country)} is {country!r}."
-                if _easily_meant(code, country)
-                else ""
-            ),
-        )
+        return "", ""
     scripts = ", ".join(sorted(map(_script_name, native_scripts(code))))
     what = (
         f"the texts of {code!r} are in the script {_script_name(script)}, and {code} is"

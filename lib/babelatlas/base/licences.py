@@ -43,25 +43,31 @@ def strictest(licences: Iterable[str]) -> str:
     equally strict all hold, of those that are free the first is named. Raises
     InputError for a licence that `licences.csv` does not know.
 
-    >>> strictest(["MIT", "Gemma"]), strictest(["CC-BY-NC-4.0", "Qwen Research"]), strictest(["MIT", ""])
-    ('Gemma', 'CC-BY-NC-4.0; Qwen Research', '')
+    >>> strictest(["MIT", "Gemma"]), strictest(["MIT", ""])
+    ('Gemma', '')
+    >>> strictest(["CC-BY-NC-4.0", "Qwen Research"])
+    'CC-BY-NC-4.0; Qwen Research'
     """
-    given = list(licences)
-    if "" in given:
+    licences = list(licences)
+    if "" in licences:
         return ""
-    each = list(
-        dict.fromkeys(
-            name for one in given for name in one.replace(", ", "; ").split("; ")
-        )
-    )
-    if unknown := [name for name in each if name not in uses()]:
-        what = f"The licence {unknown[0]!r} is not in data/released/licences.csv"
-        raise InputError(
-            f"{what}: add what it allows, or correct it; {near(unknown[0], uses())}"
-        )
-    worst = max(USES.index(uses()[name]) for name in each)
-    kept = [name for name in each if USES.index(uses()[name]) == worst]
-    return given[0] if worst == 0 else "; ".join(kept)
+    names = list(dict.fromkeys(name for text in licences for name in _names(text)))
+    for name in names:
+        if name not in uses():
+            what = f"The licence {name!r} is not in data/released/licences.csv"
+            raise InputError(
+                f"{what}: add what it allows, or correct it; {near(name, uses())}"
+            )
+    strictness = {name: USES.index(uses()[name]) for name in names}
+    strictest_of_all = max(strictness.values())
+    if strictest_of_all == 0:
+        return licences[0]
+    return "; ".join(name for name in names if strictness[name] == strictest_of_all)
+
+
+def _names(text: str) -> list[str]:
+    """Return the names of the licences that a text lists."""
+    return text.replace(", ", "; ").split("; ")
 
 
 def of_models(table: pd.DataFrame) -> pd.Series:
@@ -70,15 +76,13 @@ def of_models(table: pd.DataFrame) -> pd.Series:
 
     "" where it is not known, as for models whose weights are not public.
     """
-    named = table[["model", "architecture", "text_tower"]].itertuples(index=False)
-    inside = [
-        [parts()[name] for name in dict.fromkeys(row) if name in parts()]
-        for row in named
-    ]
-    found = [
-        strictest([own, *others])
-        for own, others in zip(table["licence"], inside, strict=True)
-    ]
+    found = []
+    columns = ["licence", "model", "architecture", "text_tower"]
+    for licence, *made_from in table[columns].itertuples(index=False):
+        of_parts = [
+            parts()[name] for name in dict.fromkeys(made_from) if name in parts()
+        ]
+        found.append(strictest([licence, *of_parts]))
     return pd.Series(found, table.index, dtype=table["licence"].dtype)
 
 
@@ -89,5 +93,4 @@ def commercial(names: pd.Series) -> pd.Series:
     Others may allow it on conditions; a licence that is not known allows nothing here.
     """
     free = {name for name, use in uses().items() if use == "free"}
-    each = names.fillna("").str.replace(", ", "; ", regex=False).str.split("; ")
-    return each.map(lambda found: set(found) <= free).astype(bool)
+    return names.fillna("").map(lambda text: set(_names(text)) <= free).astype(bool)

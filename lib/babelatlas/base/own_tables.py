@@ -120,12 +120,9 @@ def _quoted(text: str, separator: str, path: Path) -> list[Row]:
     """Return the rows of a table in which quotation marks hold texts with separators,
     or of several lines.
     """
-    reader, rows = (
-        csv.reader(
-            [f"{line}\n" for line in _lines(text)], delimiter=separator, strict=True
-        ),
-        [],
-    )
+    lines = [f"{line}\n" for line in _lines(text)]
+    reader = csv.reader(lines, delimiter=separator, strict=True)
+    rows = []
     while True:
         start = reader.line_num + 1
         try:

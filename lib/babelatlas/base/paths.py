@@ -20,14 +20,10 @@ def root() -> Path:
     Snakefile, else here.
     """
     here = Path.cwd()
-    return next(
-        (
-            folder
-            for folder in (here, *here.parents)
-            if (folder / "Snakefile").is_file()
-        ),
-        here,
-    )
+    for folder in (here, *here.parents):
+        if (folder / "Snakefile").is_file():
+            return folder
+    return here
 
 
 def locate(path: str | os.PathLike) -> Path:
@@ -95,12 +91,10 @@ def check_writable(folder: str | os.PathLike) -> None:
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(bytes(1 << 20))
     except OSError as error:
-        where, helps = (
-            os.path.abspath(folder),
-            remedy(error.strerror) or "work in another folder",
-        )
+        fix = remedy(error.strerror) or "work in another folder"
         raise InputError(
-            f"The folder {where} cannot be written to ({error.strerror}): {helps}."
+            f"The folder {os.path.abspath(folder)} cannot be written to"
+            f" ({error.strerror}): {fix}."
         ) from error
 
 
@@ -118,24 +112,12 @@ def clean() -> int:
         if (logs.parent / "notebooks").is_dir()
     ]
     runs = [folder for folder in folders if folder.name not in ("adapted", "scratch")]
-    made = [path for path in Path("_build").iterdir() if path.name != "run.lock"]
-    made += [
-        path
-        for run in runs
-        for path in [*run.glob("*/"), run / "files.json"]
-        if path.name != "merged"
-    ]
-    status = subprocess.call(
-        [
-            "rm",
-            "-rf",
-            *made,
-            ".snakemake",
-            ".pytest_cache",
-            ".ruff_cache",
-            ".hypothesis",
-        ]
-    )
+    to_remove = [path for path in Path("_build").iterdir() if path.name != "run.lock"]
+    for run in runs:
+        to_remove += [path for path in run.glob("*/") if path.name != "merged"]
+        to_remove.append(run / "files.json")
+    to_remove += [".snakemake", ".pytest_cache", ".ruff_cache", ".hypothesis"]
+    status = subprocess.call(["rm", "-rf", *to_remove])
     for run in runs:
         with suppress(OSError):  # where it is not empty
             run.rmdir()

@@ -84,9 +84,8 @@ def open_image(path: str | os.PathLike, upright: bool = False) -> Image.Image:
             image = Image.open(content)
         with image:
             image.load()
-            if (
-                image.format == "PNG"
-            ):  # it has checksums, which are not looked at where the picture is decoded
+            if image.format == "PNG":
+                # Its checksums are not looked at where the picture is decoded.
                 Image.open(content).verify()
             if image.mode.startswith(("I", "F")):
                 raise ValueError(

@@ -47,8 +47,8 @@ ENGLISH_NAMES = (
 def number(printed: str) -> float:
     """Return a printed number; raise InputError where it is none.
 
-    >>> number("12.67"), number("1'452"), number("−3.5"), number("+14.4"), number("260,646"), number(".96")
-    (12.67, 1452.0, -3.5, 14.4, 260646.0, 0.96)
+    >>> [number(text) for text in ("12.67", "1'452", "−3.5", "+14.4", "260,646", ".96")]
+    [12.67, 1452.0, -3.5, 14.4, 260646.0, 0.96]
     """
     return float(_decimal(printed))
 
@@ -69,10 +69,10 @@ def read(source: str = "geigle2024") -> pd.DataFrame:
     >>> len(read("geigle2024"))
     2065
     """
-    known = [path.stem for path in FOLDER.glob("*.csv")]
-    if source not in known:
+    sources = [path.stem for path in FOLDER.glob("*.csv")]
+    if source not in sources:
         raise InputError(
-            f"There are no published numbers of {source!r}: {near(source, known)}"
+            f"There are no published numbers of {source!r}: {near(source, sources)}"
         )
     return _read(FOLDER / f"{source}.csv").copy()
 
@@ -84,24 +84,25 @@ def _read(path: Path) -> pd.DataFrame:
     """
     table = tables.read_csv(path, "published", "cell")
     if "cell" in table:
-        claims = pd.read_csv(
-            CLAIMS / f"{path.stem.replace('-', '_')}.csv", dtype=str
-        ).set_index(["place", "cell"])
-        place = table["table"].mask(
-            table["table"].str.isdigit(), "Table " + table["table"]
-        )
-        keys = [key for key in zip(place, table["cell"], strict=True) if key[1]]
-        printed = zip(
-            *(claims.loc[keys, column] for column in ("printed", "unit")), strict=True
-        )
-        values = [
-            float(_decimal(text).scaleb(-2 if unit in HUNDREDTHS else 0))
-            for text, unit in printed
-        ]
-        table["value"] = table["value"].astype(float)
-        table.loc[table["cell"] != "", "value"] = values
-        table = table.drop(columns="cell")
+        table = _with_claims(table, CLAIMS / f"{path.stem.replace('-', '_')}.csv")
     return _check_values(tables.check(table, "published"), path)
+
+
+def _with_claims(table: pd.DataFrame, claims_file: Path) -> pd.DataFrame:
+    """Return published numbers without their column `cell`: where it names a claim, the
+    value is what that prints.
+    """
+    claims = pd.read_csv(claims_file, dtype=str).set_index(["place", "cell"])
+    named = table[table["cell"] != ""]
+    place = named["table"].mask(named["table"].str.isdigit(), "Table " + named["table"])
+    keys = list(zip(place, named["cell"], strict=True))
+    values = [
+        float(_decimal(claim.printed).scaleb(-2 if claim.unit in HUNDREDTHS else 0))
+        for claim in claims.loc[keys].itertuples()
+    ]
+    table["value"] = table["value"].astype(float)
+    table.loc[named.index, "value"] = values
+    return table.drop(columns="cell")
 
 
 def _check_values(table: pd.DataFrame, path: Path) -> pd.DataFrame:
@@ -110,13 +111,13 @@ def _check_values(table: pd.DataFrame, path: Path) -> pd.DataFrame:
     """
     for lang in filter(None, table["lang"].unique()):
         try:
-            known = languages.canonical(lang)
+            code = languages.canonical(lang)
         except InputError as error:
             raise InputError(f"In {path.name}: {error}") from error
-        if known != lang:
+        if code != lang:
             raise InputError(
                 f"In {path.name}, {languages.name(lang)} is called {lang!r}: write"
-                f" {known!r}."
+                f" {code!r}."
             )
 
     as_printed = table["task"].isin(COUNTED) | table["metric"].str.contains(
@@ -144,14 +145,10 @@ def models() -> pd.DataFrame:
     printed.
     """
     table = pd.read_csv(DATA / "geigle2024_models.csv", dtype=str)
-    claims = (
-        pd.read_csv(CLAIMS / "geigle2024.csv", dtype=str)
-        .query("place == 'Table 2'")
-        .set_index("cell")["printed"]
-    )
-    table.insert(
-        1, "parameters", [int(claims[f"{model} | Param."]) for model in table["model"]]
-    )
+    claims = pd.read_csv(CLAIMS / "geigle2024.csv", dtype=str)
+    printed = claims.query("place == 'Table 2'").set_index("cell")["printed"]
+    parameters = [int(printed[f"{model} | Param."]) for model in table["model"]]
+    table.insert(1, "parameters", parameters)
     return table
 
 
@@ -173,7 +170,7 @@ def groups(source: str = "geigle2024") -> pd.DataFrame:
     return pd.concat([table.astype({"classes": int}), english], ignore_index=True)
 
 
-def by_language(source: str = "geigle2024") -> pd.DataFrame:
+def accuracy_by_language(source: str = "geigle2024") -> pd.DataFrame:
     """Return the published accuracy of every model in every language, one row each.
 
     Columns: model, lang, group, classes, variant, value (top-1 accuracy, a fraction), n
@@ -189,7 +186,7 @@ def by_language(source: str = "geigle2024") -> pd.DataFrame:
     return table[["model", "lang", "group", "classes", "variant", "value", "n"]]
 
 
-def by_group(source: str = "geigle2024") -> pd.DataFrame:
+def accuracy_by_group(source: str = "geigle2024") -> pd.DataFrame:
     """Return the published mean accuracy of models in groups of languages, with all
     classes and with 100 of them.
 
@@ -216,7 +213,7 @@ def gaps_between_groups(
     group have fewer than 100 classes, so that only the other groups can be compared
     with equally many.
     """
-    cells = by_group(source).pivot(
+    cells = accuracy_by_group(source).pivot(
         index=["group", "model"], columns="table", values="value"
     )
     cells = cells.rename(columns={"2": "all classes", "3": "100 classes"}).rename_axis(
@@ -239,6 +236,6 @@ def retrieval(source: str = "geigle2024") -> pd.DataFrame:
         ["dataset", "model", "lang", "value"],
     ]
     table = table.rename(columns={"value": "recall"})
-    accuracy = by_language(source).rename(columns={"value": "accuracy"})
+    accuracy = accuracy_by_language(source).rename(columns={"value": "accuracy"})
     table = table.merge(accuracy, on=["model", "lang"], validate="many_to_one")
     return table[["dataset", "model", "lang", "group", "classes", "accuracy", "recall"]]

@@ -84,15 +84,11 @@ def one_run(table: pd.DataFrame, everywhere: bool = False) -> pd.DataFrame:
 
     A result that is broken (column `broken`) does not count, whatever its checkpoint.
     """
-    use = (
-        table[["harness", "checkpoint"]]
-        .merge(checkpoints(), how="left")["use"]
-        .to_numpy()
-    )
-    kept = everywhere | ~table["dataset"].isin(
-        _table().query("lang != 'en'")["dataset"]
-    )
-    counts = (use == "yes") | (use == "English") & kept
+    listed = table[["harness", "checkpoint"]].merge(checkpoints(), how="left")
+    use = listed["use"].to_numpy()
+    in_other_languages = _table().query("lang != 'en'")["dataset"]
+    english_only = ~table["dataset"].isin(in_other_languages)
+    counts = (use == "yes") | ((use == "English") & (everywhere | english_only))
     return table[counts & (table["broken"] == "")].reset_index(drop=True)
 
 
@@ -133,9 +129,9 @@ def harnesses() -> pd.DataFrame:
         "tokenisation",
     ]
     rows = [
-        {**harness, **own, "harness": name, "dataset": dataset}
+        {**harness, **of_dataset, "harness": name, "dataset": dataset}
         for name, harness in facts()["harnesses"].items()
-        for dataset, own in harness["datasets"].items()
+        for dataset, of_dataset in harness["datasets"].items()
     ]
     return (
         pd.DataFrame(rows, columns=[*columns, "queries", "where"])

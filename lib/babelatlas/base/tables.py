@@ -60,16 +60,17 @@ def _declared() -> tuple[
     listed = rows("columns.csv")
     kinds = {(row["table"], row["column"]): TYPES[row["type"]] for row in listed}
     arrow, plain = {}, {}
-    for name, columns in (
-        (row["table"], row["columns"].split()) for row in listed if row["columns"]
-    ):
-        names = [column.rstrip("*") for column in columns]
-        typed = {one: kinds.get((name, one), kinds.get(("", one))) for one in names}
-        arrow[name] = pa.schema(
-            [pa.field(one, kind, nullable=gaps) for one, (kind, gaps) in typed.items()]
-        )
-        key = [column[:-1] for column in columns if column.endswith("*")]
-        plain[name] = ({one: kind for one, (kind, _) in typed.items()}, key)
+    for row in listed:
+        if not row["columns"]:
+            continue
+        name, starred = row["table"], row["columns"].split()
+        fields = []
+        for column in (column.rstrip("*") for column in starred):
+            kind, gaps = kinds.get((name, column), kinds.get(("", column)))
+            fields.append(pa.field(column, kind, nullable=gaps))
+        key = [column[:-1] for column in starred if column.endswith("*")]
+        arrow[name] = pa.schema(fields)
+        plain[name] = ({field.name: field.type for field in fields}, key)
     return arrow, plain
 
 
@@ -265,7 +266,8 @@ def first(
 
     "" keeps the table as it is. The order of rows and the table's `attrs` stay.
 
-    >>> rows = pd.DataFrame({"wnid": ["a", "b", "a", "a"], "path": ["1.png", "2.png", "3.png", "4.png"]})
+    >>> paths = ["1.png", "2.png", "3.png", "4.png"]
+    >>> rows = pd.DataFrame({"wnid": ["a", "b", "a", "a"], "path": paths})
     >>> first(rows, 2, of="path", within=["wnid"])["path"].tolist()
     ['1.png', '2.png', '3.png']
     """
@@ -337,11 +339,8 @@ def read(path: str | os.PathLike, name: str) -> pd.DataFrame:
     except (OSError, ValueError, pa.ArrowException) as error:
         reason = " ".join(str(error).split()).rstrip(".")  # Arrow's has several lines
         fix = "correct it" if written else "put a whole copy in its place"
-        fix = (
-            "delete it and run again"
-            if path.is_relative_to(root() / "results")
-            else fix
-        )
+        if path.is_relative_to(root() / "results"):
+            fix = "delete it and run again"
         raise InputError(
             f"The file {path} cannot be read as table {name!r} ({reason}): {fix}."
         ) from error
@@ -371,13 +370,14 @@ def _from_csv(path: Path, name: str) -> pa.Table:
     """Return a CSV file, which only users write: texts, in which an empty cell of
     another type is a missing value.
     """
-    table, schema = own_tables.read(path, f"the table {name!r}"), ARROW[name]
+    table = own_tables.read(path, f"the table {name!r}")
+    schema = ARROW[name]
     fields = [schema.field(column) for column in table if column in schema.names]
-    own_tables.check_texts(
-        table, [field.name for field in fields if field.type == pa.string()], path
-    )
-    for field in (field for field in fields if field.type != pa.string()):
-        table[field.name] = _values(table, field, path)
+    texts = [field.name for field in fields if field.type == pa.string()]
+    own_tables.check_texts(table, texts, path)
+    for field in fields:
+        if field.type != pa.string():
+            table[field.name] = _values(table, field, path)
     return pa.Table.from_pandas(table, preserve_index=False)
 
 
@@ -390,9 +390,8 @@ def _values(table: pd.DataFrame, field: pa.Field, path: Path) -> pd.Series:
         return numbers(cells, path, field.nullable, whole=field.type == pa.int64())
     if field.type == pa.bool_():
         cells = cells.str.strip().str.lower()
-        _check_cells(
-            cells, cells.isin(["true", "false", "1", "0"]), "true or false", path
-        )
+        is_truth = cells.isin(["true", "false", "1", "0"])
+        _check_cells(cells, is_truth, "true or false", path)
     return cells
 
 
@@ -407,12 +406,8 @@ def numbers(texts: pd.Series, path: Path, gaps: bool, whole: bool = False) -> pd
     missing = cells.str.lower().isin(["", "na", "nan"])
     wanted = "a whole number" if whole else "a number with a decimal point"
     wanted += ", or leave the cell empty" if gaps else ""
-    _check_cells(
-        texts,
-        cells.str.fullmatch(WHOLE if whole else NUMBER) | (missing & gaps),
-        wanted,
-        path,
-    )
+    is_number = cells.str.fullmatch(WHOLE if whole else NUMBER)
+    _check_cells(texts, is_number | (missing & gaps), wanted, path)
     return pd.to_numeric(cells.mask(missing, None))
 
 
@@ -445,11 +440,13 @@ def joined(parts: list[pd.DataFrame]) -> pd.DataFrame:
     """
     whole = {}
     for column in list(parts[0]):
-        each = [part.pop(column) for part in parts]
-        if isinstance(each[0].dtype, pd.CategoricalDtype):
-            whole[column] = pd.api.types.union_categoricals(each, sort_categories=True)
+        pieces = [part.pop(column) for part in parts]
+        if isinstance(pieces[0].dtype, pd.CategoricalDtype):
+            whole[column] = pd.api.types.union_categoricals(
+                pieces, sort_categories=True
+            )
         else:
-            whole[column] = pd.concat(each, ignore_index=True)
+            whole[column] = pd.concat(pieces, ignore_index=True)
     return pd.DataFrame(whole)
 
 
@@ -465,15 +462,13 @@ def of_run(run: str | os.PathLike, pattern: str) -> list[Path]:
         file: file.relative_to(folder).as_posix()
         for file in sorted(folder.glob(pattern))
     }
-    made = (
-        set(json.loads(listing.read_text(encoding="utf-8")))
-        if listing.is_file()
-        else {*names.values()}
-    )
+    if not listing.is_file():
+        return list(names)
+    of_config = set(json.loads(listing.read_text(encoding="utf-8")))
     return [
         file
         for file, name in names.items()
-        if name in made or name.startswith("merged/")
+        if name in of_config or name.startswith("merged/")
     ]
 
 

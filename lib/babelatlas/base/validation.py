@@ -42,15 +42,17 @@ def validate(kind: type[Kind], values: dict, what: str) -> Kind:
 
     >>> class Size(Entry):
     ...     width: int
-    >>> validate(Size, {"widht": 3}, "The size")
+    >>> validate(Size, {"widht": 3}, "The size")  # doctest: +NORMALIZE_WHITESPACE
     Traceback (most recent call last):
-    babelatlas.base.errors.InputError: The size has a key 'widht' that nothing reads: did you mean width?
+    babelatlas.base.errors.InputError: The size has a key 'widht' that nothing reads:
+    did you mean width?
     """
     try:
         return kind.model_validate(values)
     except ValidationError as error:
         # A misspelt key is also a missing one: say the first.
-        first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
+        faults = error.errors()
+        first = min(faults, key=lambda fault: fault["type"] != "extra_forbidden")
         *above, key = _path_of(first, values) or ("",)
         where = f"{what}: {': '.join(map(str, above))}" if above else what
         if first["type"] == "extra_forbidden":
@@ -60,14 +62,10 @@ def validate(kind: type[Kind], values: dict, what: str) -> Kind:
             ) from error
         if first["type"] == "missing":
             raise InputError(f"{where} has no key {key!r}: add it.") from error
-        reason = (
-            WANTED.get(first["type"], first["msg"])
-            .removeprefix("Value error, ")
-            .rstrip(".")
-        )
-        name = (
-            "" if isinstance(key, int) else f"{key} = "
-        )  # a number counts the elements of a list
+        reason = WANTED.get(first["type"], first["msg"])
+        reason = reason.removeprefix("Value error, ").rstrip(".")
+        # A number counts the elements of a list.
+        name = "" if isinstance(key, int) else f"{key} = "
         named = f" has {name}{first['input']!r:.200}" if key != "" else ""
         end = "" if reason.endswith("?") else "."
         raise InputError(

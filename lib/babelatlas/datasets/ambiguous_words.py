@@ -43,21 +43,20 @@ def complete(
     `codes` keeps only these languages, of all rows; empty keeps every one. What raises
     as in `wordnets.read_wordnets`.
     """
-    wnids, wanted = (
-        list(dict.fromkeys(wnids)),
-        [languages.canonical(code) for code in codes],
-    )
-    parts, lacking = (
-        [words[words["wnid"].isin(wnids)]],
-        sorted(set(wnids) - set(words["wnid"])),
-    )
+    wnids = list(dict.fromkeys(wnids))
+    wanted = [languages.canonical(code) for code in codes]
+    parts = [words[words["wnid"].isin(wnids)]]
+    lacking = set(wnids) - set(words["wnid"])
     if lacking:
-        ours = senses.shipped()
-        parts.append(ours[ours["wnid"].isin(lacking)])
-        others = sorted(set(lacking) - set(ours["wnid"]))
-        parts += [wordnets.read_wordnets(others, codes=wanted)] if others else []
+        shipped = senses.shipped()
+        parts.append(shipped[shipped["wnid"].isin(lacking)])
+        others = sorted(lacking - set(shipped["wnid"]))
+        if others:
+            parts.append(wordnets.read_wordnets(others, codes=wanted))
     whole = pd.concat(parts, ignore_index=True)
-    return whole[whole["lang"].isin(wanted)].reset_index(drop=True) if wanted else whole
+    if wanted:
+        whole = whole[whole["lang"].isin(wanted)].reset_index(drop=True)
+    return whole
 
 
 def pairs(words: pd.DataFrame, wnids: Iterable[str]) -> pd.DataFrame:
@@ -70,7 +69,8 @@ def pairs(words: pd.DataFrame, wnids: Iterable[str]) -> pd.DataFrame:
     the classes; the words of one pair come as the two synsets list them, the one that
     stands first in both lists first. `wnid_a` < `wnid_b`.
 
-    >>> rows = [("en", "n2", "crane"), ("en", "n1", "Crane"), ("en", "n1", "wader"), ("de", "n1", "Kranich")]
+    >>> rows = [("en", "n2", "crane"), ("en", "n1", "Crane"), ("en", "n1", "wader")]
+    >>> rows += [("de", "n1", "Kranich")]
     >>> rows = pd.DataFrame(rows, columns=["lang", "wnid", "lemma"]).assign(source="wordnet-3.0")
     >>> pairs(rows, ["n1", "n2"]).values.tolist()
     [['crane:n1+n2', 'crane', 'n1', 'n2']]
@@ -87,9 +87,8 @@ def pairs(words: pd.DataFrame, wnids: Iterable[str]) -> pd.DataFrame:
     named = english[["word", "wnid", "order"]].drop_duplicates(["word", "wnid"])
     both = named.merge(named, on="word", suffixes=("_a", "_b")).query("wnid_a < wnid_b")
     both["order"] = both["order_a"] + both["order_b"]
-    both = both.sort_values(
-        ["wnid_a", "wnid_b", "order", "word"], ignore_index=True
-    ).astype({"word": "str"})
+    both = both.sort_values(["wnid_a", "wnid_b", "order", "word"], ignore_index=True)
+    both = both.astype({"word": "str"})
     both["item"] = both["word"] + ":" + both["wnid_a"] + "+" + both["wnid_b"]
     return both[["item", "word", "wnid_a", "wnid_b"]].astype("str")
 
@@ -120,39 +119,41 @@ def relations(pairs: pd.DataFrame, shipped: bool = True) -> pd.DataFrame:
     in WordNet; what raises as in `wordnets.read_wordnets`.
     """
     key, added = ["wnid_a", "wnid_b"], ["nested", "lexname_a", "lexname_b"]
-    known = (
-        facts().drop_duplicates(key).set_index(key)[added]
-        if shipped
-        else pd.DataFrame(columns=added)
-    )
     classes = pd.MultiIndex.from_frame(pairs[key])
-    if shipped and classes.isin(known.index).all():
-        facts_of = known.reindex(classes)
-    else:
-        wnids = sorted({*pairs["wnid_a"], *pairs["wnid_b"]})
-        synset = dict(zip(wnids, wordnets.synsets(wnids), strict=True))
-        above = {}
-        for wnid, one in synset.items():
-            wider = one.closure(
-                lambda each: each.hypernyms() + each.instance_hypernyms()
-            )
-            above[wnid] = {each.offset() for each in wider}
-        rows = [
-            (
-                int(a[1:]) in above[b] or int(b[1:]) in above[a],
-                synset[a].lexname(),
-                synset[b].lexname(),
-            )
-            for a, b in classes
-        ]
-        facts_of = pd.DataFrame(rows, columns=added)
-    facts_of = facts_of.reset_index(drop=True).astype(
+    found = None
+    if shipped:
+        shipped_facts = facts().drop_duplicates(key).set_index(key)[added]
+        if classes.isin(shipped_facts.index).all():
+            found = shipped_facts.reindex(classes)
+    if found is None:
+        found = pd.DataFrame(_relations_in_wordnet(list(classes)), columns=added)
+    found = found.reset_index(drop=True).astype(
         {"nested": bool, "lexname_a": "str", "lexname_b": "str"}
     )
-    return pd.concat(
-        [pairs.drop(columns=added, errors="ignore").reset_index(drop=True), facts_of],
-        axis=1,
-    )
+    pairs = pairs.drop(columns=added, errors="ignore").reset_index(drop=True)
+    return pd.concat([pairs, found], axis=1)
+
+
+def _relations_in_wordnet(classes: list[tuple]) -> list[tuple[bool, str, str]]:
+    """Return of each pair of classes whether one is a kind of the other, and their
+    lexicographer files.
+    """
+    wnids = sorted({wnid for pair in classes for wnid in pair})
+    synset = dict(zip(wnids, wordnets.synsets(wnids), strict=True))
+    above = {}
+    for wnid in wnids:
+        wider = synset[wnid].closure(
+            lambda kind: kind.hypernyms() + kind.instance_hypernyms()
+        )
+        above[wnid] = {f"n{kind.offset():08d}" for kind in wider}
+    return [
+        (
+            first in above[second] or second in above[first],
+            synset[first].lexname(),
+            synset[second].lexname(),
+        )
+        for first, second in classes
+    ]
 
 
 def usable(pairs: pd.DataFrame, persons: bool = False) -> pd.DataFrame:
@@ -189,26 +190,21 @@ def outcomes(words: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
     if not wnids:
         return pd.DataFrame(columns=columns).astype({"shared": bool, "apart": bool})
     listed = labels.candidates(words, wnids, english="keep", english_names="wordnet")
-    own = labels.rank(labels.drop_english(listed))
-    every, best = _by_class(listed), _by_class(own)
+    words_of = _by_class(listed)
+    best_of = _by_class(labels.rank(labels.drop_english(listed)))
     rows = []
     for pair in pairs.itertuples():
-        a, b = pair.wnid_a, pair.wnid_b
-        english = {*every[a].get(ENGLISH, ()), *every[b].get(ENGLISH, ())}
-        for lang in sorted(every[a].keys() & every[b].keys() - {ENGLISH}):
-            chosen = []
-            for sense, other in ((a, b), (b, a)):
-                ranked, taken = best.get(sense, {}).get(lang, {}), every[other][lang]
-                left = (
-                    word
-                    for key, word in ranked.items()
-                    if key not in taken and key not in english
-                )
-                chosen.append(next(left, ""))
-            shared = bool(every[a][lang].keys() & every[b][lang].keys())
-            rows.append(
-                (lang, pair.item, pair.word, a, b, shared, *chosen, all(chosen))
-            )
+        wnid_a, wnid_b = pair.wnid_a, pair.wnid_b
+        of_a, of_b = words_of[wnid_a], words_of[wnid_b]
+        english = {*of_a.get(ENGLISH, ()), *of_b.get(ENGLISH, ())}
+        for lang in sorted(of_a.keys() & of_b.keys() - {ENGLISH}):
+            best_a = best_of.get(wnid_a, {}).get(lang, {})
+            best_b = best_of.get(wnid_b, {}).get(lang, {})
+            word_a = _first_free(best_a, {*of_b[lang], *english})
+            word_b = _first_free(best_b, {*of_a[lang], *english})
+            shared = bool(of_a[lang].keys() & of_b[lang].keys())
+            chosen = (word_a, word_b, bool(word_a and word_b))
+            rows.append((lang, pair.item, pair.word, wnid_a, wnid_b, shared, *chosen))
     return pd.DataFrame(rows, columns=columns).astype({"shared": bool, "apart": bool})
 
 
@@ -261,6 +257,13 @@ def counts(compared: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def _first_free(words: dict[str, str], taken: set[str]) -> str:
+    """Return the first of ranked words, by what is compared of them, that is not taken;
+    "" for none.
+    """
+    return next((word for key, word in words.items() if key not in taken), "")
+
+
 def photographs(
     dataset: str, images: str | os.PathLike, wnids: Iterable[str], missing: int = 0
 ) -> pd.DataFrame:
@@ -273,9 +276,8 @@ def photographs(
     if dataset == "imagenet-1k-pairs":
         return datasets.load("imagenet-1k", images, wnids, missing)
     path = datasets.images_path(images, datasets.get_dataset(dataset))
-    return datasets.class_folders(
-        path, dataset, wnids
-    )  # only these: the whole has millions of files
+    # Only these: the whole has millions of files.
+    return datasets.class_folders(path, dataset, wnids)
 
 
 def item_images_of(
@@ -300,9 +302,11 @@ def item_images_of(
         wnid: part["path"].tolist()[:images_per_sense]
         for wnid, part in ordered.groupby("wnid")
     }
-    short = {
-        wnid: n for wnid in wnids if (n := images_per_sense - len(paths.get(wnid, [])))
-    }
+    short = {}
+    for wnid in wnids:
+        n_lacking = images_per_sense - len(paths.get(wnid, []))
+        if n_lacking:
+            short[wnid] = n_lacking
     whole = ~pairs[["wnid_a", "wnid_b"]].isin(list(short)).any(axis=1)
     lacking = sum(short.values())
     if lacking > missing or not whole.any():
@@ -317,13 +321,10 @@ def item_images_of(
         for sense, wnid in (("a", pair.wnid_a), ("b", pair.wnid_b))
         for number, path in enumerate(paths[wnid])
     ]
-    table = tables.check(
-        pd.DataFrame(rows, columns=["item", "image", "path"]), "item_images"
-    )
-    table.attrs["left_out"], table.attrs["missing"] = (
-        pairs.loc[~whole, "item"].tolist(),
-        lacking,
-    )
+    table = pd.DataFrame(rows, columns=["item", "image", "path"])
+    table = tables.check(table, "item_images")
+    table.attrs["left_out"] = pairs.loc[~whole, "item"].tolist()
+    table.attrs["missing"] = lacking
     return table
 
 

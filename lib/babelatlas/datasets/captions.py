@@ -82,11 +82,9 @@ def load(
     wanted = [canonical(code) for code in languages]
     if name in READERS:
         read = _read(dataset, annotations, sets)
-        table, order, short = (
-            _table(read, wanted),
-            read.images,
-            read.dataset.n_images - len(read.images),
-        )
+        table = _table(read, wanted)
+        order = read.images
+        short = read.dataset.n_images - len(order)
         paths = _find(order, images, dataset)
     elif dataset.fetched_as == "tuxpaint-stamps":
         table, order, paths = stamps.captions(datasets.images_path(images, dataset))
@@ -96,25 +94,21 @@ def load(
         ("captions", sets, "set of captions"),
         ("lang", wanted, "language"),
     ):
-        known = sorted(set(table[column]))
-        if unknown := [one for one in chosen if one not in known]:
-            raise InputError(
-                f"The data set {name!r} has no {noun} {unknown[0]!r}:"
-                f" {near(unknown[0], known)}"
-            )
+        present = sorted(set(table[column]))
+        for value in chosen:
+            if value not in present:
+                raise InputError(
+                    f"The data set {name!r} has no {noun} {value!r}:"
+                    f" {near(value, present)}"
+                )
         table = table[table[column].isin(chosen)] if chosen else table
     absent = [image for image in order if image not in paths]
     if short + len(absent) > missing or not paths:
-        fix = (
-            f"fetch them ({dataset.image_source})"
-            if dataset.image_source
-            else "give them"
-        )
-        fix = (
-            "name each by its path below the images, as dogs/1.jpg"
-            if dataset.custom
-            else fix
-        )
+        fix = "give them"
+        if dataset.image_source:
+            fix = f"fetch them ({dataset.image_source})"
+        if dataset.custom:
+            fix = "name each by its path below the images, as dogs/1.jpg"
         what = (
             f"{short + len(absent):,} of {short + len(order):,} images in {images}"
             f" ({', '.join(absent[:10])})"
@@ -140,12 +134,11 @@ def inputs(*paths: str | os.PathLike | Sequence[str | os.PathLike]) -> list[str]
     """Return the files and folders among the images, labels or captions of data sets,
     lists taken apart, each once.
     """
-    each = [
-        str(path)
-        for one in paths
-        for path in ([one] if isinstance(one, str | os.PathLike) else one)
-    ]
-    return [path for path in dict.fromkeys(each) if path]
+    flat = []
+    for given in paths:
+        several = [given] if isinstance(given, str | os.PathLike) else given
+        flat += [str(path) for path in several]
+    return [path for path in dict.fromkeys(flat) if path]
 
 
 def choose(table: pd.DataFrame, choice: str) -> pd.DataFrame:
@@ -188,7 +181,7 @@ def _table(read: Annotations, wanted: list[str]) -> pd.DataFrame:
     schema `captions`, checked.
     """
     dataset = read.dataset
-    known = {tuple(one.split(" ", 1)) for one in dataset.empty}
+    may_be_empty = {tuple(entry.split(" ", 1)) for entry in dataset.empty}
     order = {group: number for number, group in enumerate(dataset.sets)}
     rows = []
     codes = {(group, canonical(code)): code for group, code in read.captions}
@@ -204,9 +197,8 @@ def _table(read: Annotations, wanted: list[str]) -> pd.DataFrame:
                 " again."
             )
         for image, several in zip(read.images, captions, strict=True):
-            if not several or not (
-                (code, image) in known or all(one.strip() for one in several)
-            ):
+            filled = all(caption.strip() for caption in several)
+            if not several or not (filled or (code, image) in may_be_empty):
                 raise InputError(
                     f"The data set {dataset.name!r} has no caption of {image} in"
                     f" {code}: fetch it again."
@@ -245,10 +237,9 @@ def _find(
     or archives.
     """
     wanted, paths = set(names), {}
-    for one in (
-        images if isinstance(images, list | tuple) and images else [images or ""]
-    ):
-        home = datasets.images_path(one, dataset)
+    several = isinstance(images, list | tuple) and images
+    for place in images if several else [images or ""]:
+        home = datasets.images_path(place, dataset)
         home = download.unpack(home) if download.is_archive(home) else home
         for path in image_files(home):
             if path.name in wanted:
@@ -281,9 +272,8 @@ def _own(
         else table
     )
     table = _counted(table.assign(image=table["image"].map(nfc)), file)
-    if (
-        dataset.custom and dataset.parallel != "all"
-    ):  # two captions may well have one translation
+    # Two captions may well have one translation.
+    if dataset.custom and dataset.parallel != "all":
         _check_repeated(table, file)
 
     captioned = set(table["image"])
@@ -429,7 +419,7 @@ def _pairs(dataset: datasets.Dataset, annotations: str, sets: list[str]) -> Anno
     read = _json(path / f"{dataset.name}.json" if path.is_dir() else path)
     return Annotations(
         read["images"],
-        {(dataset.sets[0], lang): one for lang, one in read["captions"].items()},
+        {(dataset.sets[0], lang): texts for lang, texts in read["captions"].items()},
         dataset,
     )
 
@@ -551,10 +541,9 @@ def _coco_sm(
     home = tables.locate(annotations) if annotations else None
     home = home / "meta" if home and (home / "meta").is_dir() else home
     images, captions = [], {}
-    for group in [one for one in dataset.sets if not sets or one in sets]:
-        for lang, rows in _json(
-            home / f"{group}.json" if home else download.file(f"coco-sm-{group}")
-        ).items():
+    for group in [group for group in dataset.sets if not sets or group in sets]:
+        file = home / f"{group}.json" if home else download.file(f"coco-sm-{group}")
+        for lang, rows in _json(file).items():
             names = [row["filename"] for row in rows]
             images = images or names
             if names != images:
@@ -564,12 +553,10 @@ def _coco_sm(
                 )
             captions[group, lang] = [row["captions"] for row in rows]
     excluded = home / "excluded.txt" if home else download.file("coco-sm-excluded")
-    out = (
-        set(excluded.read_text(encoding="utf-8").split())
-        if excluded.is_file()
-        else set()
-    )
-    if out & set(images):
+    left_out = set()
+    if excluded.is_file():
+        left_out.update(excluded.read_text(encoding="utf-8").split())
+    if left_out & set(images):
         raise InputError(
             "COCO-SM's files have images that its excluded.txt leaves out: fetch both"
             " again."

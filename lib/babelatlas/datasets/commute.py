@@ -53,7 +53,7 @@ def available(folder: str | os.PathLike, dataset: str = "commute") -> dict[str, 
     }
 
 
-def read(
+def read_items(
     folder: str | os.PathLike, dataset: str = "commute", wanted: Iterable[str] = ()
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the items of CoMMuTE, schema `items`, and what is irregular: finding,
@@ -73,26 +73,64 @@ def read(
     sentences = items.groupby("item")["source"].agg(
         lambda texts: Counter(texts).most_common(1)[0][0]
     )
-    for lang, rows in items.drop_duplicates(["lang", "item"]).groupby(
-        "lang", sort=False
-    ):
-        have = rows.set_index("item")["source"]
-        lacking = [item for item in items["item"].unique() if item not in have]
-        other = have[have.to_numpy() != sentences[have.index].to_numpy()].index
-        findings += [
-            ("item is not in this language", lang, item, "") for item in lacking
-        ]
-        findings += [
-            ("sentence differs between languages", lang, item, "") for item in other
-        ]
-    return tables.check(items.assign(word=""), "items"), pd.DataFrame(
-        findings, columns=COLUMNS
-    ).astype(str)
+    once = items.drop_duplicates(["lang", "item"])
+    for lang, rows in once.groupby("lang", sort=False):
+        sentence_of = rows.set_index("item")["source"]
+        for item in items["item"].unique():
+            if item not in sentence_of:
+                findings.append(("item is not in this language", lang, item, ""))
+        differs = sentence_of.to_numpy() != sentences[sentence_of.index].to_numpy()
+        for item in sentence_of.index[differs]:
+            findings.append(("sentence differs between languages", lang, item, ""))
+    findings = pd.DataFrame(findings, columns=COLUMNS).astype(str)
+    return tables.check(items.assign(word=""), "items"), findings
 
 
 def _items(home: Path, lang: str) -> tuple[pd.DataFrame, list[tuple]]:
     """Return the items of one language, lang, item, sense, source, translation, and
     what is irregular in them.
+    """
+    rows = _lines_of(home)
+    items, findings, seen = [], [], set()
+    for start in range(0, len(rows), 2):
+        pair, lines = rows.iloc[start : start + 2], f"{start + 1}, {start + 2}"
+        item = "+".join(sorted(pair["image"]))
+        if (
+            (pair == "").any(axis=None)
+            or not _belong(pair)
+            or pair["image"].nunique() < 2
+            or item in seen
+        ):
+            raise InputError(
+                f"CoMMuTE: lines {lines} of {home.name} should be the two sides of one"
+                " item."
+            )
+        seen.add(item)
+        findings += [(finding, lang, item, lines) for finding in _irregular(pair)]
+        image_a = item.split("+")[0]
+        for row in pair.itertuples():
+            sense = "a" if row.image == image_a else "b"
+            items.append((lang, item, sense, row.source, row.correct))
+    columns = ["lang", "item", "sense", "source", "translation"]
+    return pd.DataFrame(items, columns=columns), findings
+
+
+def _irregular(pair: pd.DataFrame) -> list[str]:
+    """Return what is irregular in the two sides of an item, in words."""
+    first, second = pair.itertuples()
+    findings = []
+    if first.source != second.source:
+        findings.append("sentences of an item differ")
+    if first.incorrect != second.correct or second.incorrect != first.correct:
+        findings.append("incorrect is not the other's correct")
+    if first.correct == second.correct:
+        findings.append("translations are the same")
+    return findings
+
+
+def _lines_of(home: Path) -> pd.DataFrame:
+    """Return the files of one language side by side, one row a line: source, correct,
+    incorrect and image.
     """
     code = home.name.removesuffix("_dev").removeprefix("en-")  # as the folder spells it
     names = {
@@ -118,38 +156,7 @@ def _items(home: Path, lang: str) -> tuple[pd.DataFrame, list[tuple]]:
             f"The files of {home} have {sizes} lines: line k of one belongs to line k"
             " of the others."
         )
-    rows = pd.DataFrame(texts).apply(lambda column: column.str.strip())
-    made, findings, known = [], [], set()
-    for start in range(0, len(rows), 2):
-        pair, lines = rows.iloc[start : start + 2], f"{start + 1}, {start + 2}"
-        item = "+".join(sorted(pair["image"]))
-        if (
-            (pair == "").any(axis=None)
-            or not _belong(pair)
-            or pair["image"].nunique() < 2
-            or item in known
-        ):
-            raise InputError(
-                f"CoMMuTE: lines {lines} of {home.name} should be the two sides of one"
-                " item."
-            )
-        one, two = pair.itertuples()
-        if one.source != two.source:
-            findings.append(("sentences of an item differ", lang, item, lines))
-        if one.incorrect != two.correct or two.incorrect != one.correct:
-            findings.append(("incorrect is not the other's correct", lang, item, lines))
-        if one.correct == two.correct:
-            findings.append(("translations are the same", lang, item, lines))
-        first = item.split("+")[0]
-        made += [
-            (lang, item, "a" if row.image == first else "b", row.source, row.correct)
-            for row in (one, two)
-        ]
-        known.add(item)
-    return (
-        pd.DataFrame(made, columns=["lang", "item", "sense", "source", "translation"]),
-        findings,
-    )
+    return pd.DataFrame(texts).apply(lambda column: column.str.strip())
 
 
 def _belong(pair: pd.DataFrame) -> bool:
@@ -158,10 +165,9 @@ def _belong(pair: pd.DataFrame) -> bool:
     """
     if len(pair) < 2:
         return False
-    one, two = pair.itertuples()
-    return one.source == two.source or (
-        one.correct == two.incorrect and two.correct == one.incorrect
-    )
+    first, second = pair.itertuples()
+    crossed = first.correct == second.incorrect and second.correct == first.incorrect
+    return first.source == second.source or crossed
 
 
 def pictured(
@@ -173,22 +179,16 @@ def pictured(
     """Return the items whose two images are there, these (schema `item_images`,
     absolute paths), and what is not.
 
-    `items` as `read` returns them; `images`: the folder of the images, or its archive;
-    `missing`: how many images may be absent. An item that lacks one is left out in all
-    languages, and named in the third table, as in `read`.
+    `items` as `read_items` returns them; `images`: the folder of the images, or its
+    archive; `missing`: how many images may be absent. An item that lacks one is left out in all
+    languages, and named in the third table, as in `read_items`.
     """
     home = datasets.images_path(images, datasets.get_dataset(dataset))
-    files = {
-        path.name: path
-        for path in image_files(
-            download.unpack(home) if download.is_archive(home) else home
-        )
-    }
-    names = list(
-        dict.fromkeys(
-            name for item in items["item"].unique() for name in item.split("+")
-        )
-    )
+    if download.is_archive(home):
+        home = download.unpack(home)
+    files = {path.name: path for path in image_files(home)}
+    pairs = [item.split("+") for item in items["item"].unique()]
+    names = list(dict.fromkeys(name for pair in pairs for name in pair))
     absent = [name for name in names if name not in files]
     if len(absent) > missing or len(absent) == len(names):
         some = (
@@ -219,14 +219,14 @@ def counts(items: pd.DataFrame) -> pd.DataFrame:
     """Return how many each language has: lang, items, `everywhere` (in all), `same`
     (both translations are one).
     """
-    n = items["lang"].nunique()
-    spread = items.groupby("item")["lang"].nunique()
-    wide = items.pivot(
-        index=["lang", "item"], columns="sense", values="translation"
-    ).reset_index()
-    wide["everywhere"] = wide["item"].map(spread) == n
-    wide["same"] = wide["a"] == wide["b"]
-    made = wide.groupby("lang").agg(
+    n_languages = items.groupby("item")["lang"].nunique()
+    key = ["lang", "item"]
+    translations = items.pivot(index=key, columns="sense", values="translation")
+    translations = translations.reset_index()
+    in_all = translations["item"].map(n_languages) == items["lang"].nunique()
+    translations["everywhere"] = in_all
+    translations["same"] = translations["a"] == translations["b"]
+    numbers = translations.groupby("lang").agg(
         items=("item", "size"), everywhere=("everywhere", "sum"), same=("same", "sum")
     )
-    return made.reindex(items["lang"].unique()).reset_index()
+    return numbers.reindex(items["lang"].unique()).reset_index()

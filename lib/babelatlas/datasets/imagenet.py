@@ -38,8 +38,10 @@ def class_of(folder: str, numbered: bool) -> str:
     """Return the wnid that the name of a folder says, "" where it says none;
     `numbered`: whether numbers are classes.
 
-    >>> class_of("n01440764", False), class_of("999", True), class_of("0999", True), class_of("tench", False)
-    ('n01440764', 'n15075141', 'n15075141', '')
+    >>> class_of("n01440764", False), class_of("tench", False)
+    ('n01440764', '')
+    >>> class_of("999", True), class_of("0999", True)
+    ('n15075141', 'n15075141')
     """
     if WNID.fullmatch(folder):
         return folder
@@ -144,22 +146,20 @@ def check(
     `dataset`: the entry. Where each class has as many images, the classes `wanted` are
     counted (None: all 1,000), else the whole data set.
     """
-    counts, each = images["wnid"].value_counts(), dataset.images_per_class
-    if each:
-        counts = counts.reindex(
-            sorted(set(wanted or wnids()) & set(wnids())), fill_value=0
-        )
-        lacking = (each - counts).clip(lower=0)
-        number, surplus = int(lacking.sum()), (counts > each).any()
+    counts = images["wnid"].value_counts()
+    expected = dataset.images_per_class
+    if expected:
+        classes = sorted(set(wanted or wnids()) & set(wnids()))
+        counts = counts.reindex(classes, fill_value=0)
+        lacking = (expected - counts).clip(lower=0)
+        number, surplus = int(lacking.sum()), (counts > expected).any()
         some = ", ".join(
-            f"{wnid} has {counts[wnid]} of {each}"
+            f"{wnid} has {counts[wnid]} of {expected}"
             for wnid in lacking[lacking > 0].index[:10]
         )
     else:
-        number, surplus = (
-            max(0, dataset.n_images - len(images)),
-            0 < dataset.n_images < len(images),
-        )
+        number = max(0, dataset.n_images - len(images))
+        surplus = 0 < dataset.n_images < len(images)
         some = (
             f"{len(images):,} of {len(counts)} of its {dataset.n_classes} classes are"
             " there"

@@ -34,26 +34,26 @@ def square(image: Image.Image, size: int) -> Image.Image:
     return ImageOps.fit(plain(image), (size, size), Image.Resampling.BICUBIC)
 
 
-def blend(a: Image.Image, b: Image.Image, size: int) -> Image.Image:
+def blend(first: Image.Image, second: Image.Image, size: int) -> Image.Image:
     """Return the mean of two images, each cut to a square first: `size` x `size`
     pixels, RGB, halves rounded down.
 
     This is mixup (Zhang et al. 2018) with equal weights, as in Kashani Motlagh et al.
     (2024), section 5.3.
     """
-    return Image.blend(square(a, size), square(b, size), 0.5)
+    return Image.blend(square(first, size), square(second, size), 0.5)
 
 
-def side_by_side(a: Image.Image, b: Image.Image, size: int) -> Image.Image:
-    """Return `a` left of `b`, each cut to a square of `size` pixels: twice `size` wide
-    and high, RGB, grey around.
+def side_by_side(first: Image.Image, second: Image.Image, size: int) -> Image.Image:
+    """Return `first` left of `second`, each cut to a square of `size` pixels: twice
+    `size` wide and high, RGB, grey around.
 
     The grey bars above and below make it a square, so that a model which cuts out the
     centre loses nothing.
     """
     both = Image.new("RGB", (2 * size, 2 * size), GREY)
-    for left, image in enumerate((a, b)):
-        both.paste(square(image, size), (left * size, size // 2))
+    both.paste(square(first, size), (0, size // 2))
+    both.paste(square(second, size), (size, size // 2))
     return both
 
 
@@ -65,9 +65,9 @@ def file_name(item: str, image: str) -> str:
     'seal_n1+n2-667f57_mix.png'
     """
     plain = re.sub(r"[^a-z0-9.+-]", "_", item)
-    ending = (
-        "" if plain == item else f"-{hashlib.sha256(item.encode()).hexdigest()[:6]}"
-    )
+    ending = ""
+    if plain != item:
+        ending = f"-{hashlib.sha256(item.encode()).hexdigest()[:6]}"
     return f"{plain[:120]}{ending}_{image}.png"
 
 
@@ -96,11 +96,9 @@ def write(
     )
     folder, rows = output.parent / output.stem, []
     for item in item_images["item"].unique():
-        a, b = (open_image(originals.loc[item, image]) for image in ORIGINALS)
-        for image, picture in (
-            ("mix", blend(a, b, size)),
-            ("side", side_by_side(a, b, size)),
-        ):
+        senses = [open_image(originals.loc[item, image]) for image in ORIGINALS]
+        blended = {"mix": blend(*senses, size), "side": side_by_side(*senses, size)}
+        for image, picture in blended.items():
             path = folder / file_name(item, image)
             with tables.beside(path) as part:
                 picture.save(part, format="png")
@@ -112,9 +110,8 @@ def write(
     # a1 ... b0 ... mix, side.
     whole["order"] = pd.factorize(whole["item"])[0]
     whole["kind"] = whole["image"].str[0]
-    whole["number"] = (
-        whole["image"].str[1:].where(~whole["image"].isin(BLENDED), "0").astype(int)
-    )
+    is_blended = whole["image"].isin(BLENDED)
+    whole["number"] = whole["image"].str[1:].where(~is_blended, "0").astype(int)
     whole = whole.sort_values(["order", "kind", "number"], ignore_index=True)
     inside = [Path(path).is_relative_to(output.parent) for path in whole["path"]]
     whole.loc[inside, "path"] = [

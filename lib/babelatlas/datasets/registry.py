@@ -97,7 +97,7 @@ def custom(name: str, description: dict) -> Dataset:
     says.
     """
     what = f"The data set {name!r} in the config's custom_datasets"
-    if name in [one.name for one in DATASETS]:
+    if name in [dataset.name for dataset in DATASETS]:
         raise InputError(
             f"{what} has the name of a data set of the study: choose another name."
         )
@@ -168,7 +168,7 @@ def load(
             f"The data set {name!r} is for {dataset.task} and has no classes: name one"
             " to classify."
         )
-    path, absent, known = images_path(images, dataset), 0, set()
+    path, absent = images_path(images, dataset), 0
     wanted = None if wnids is None else set(wnids)
     if path.suffix in (".parquet", ".csv"):
         table = tables.read(path, "images")
@@ -188,8 +188,9 @@ def load(
     if wanted is not None:
         # Of a variant the images have been counted; what it lacks beyond that, it lacks
         # by design.
-        known = set(imagenet.wnids()) if dataset.labels == "imagenet-1k" else set()
-        bare = sorted(wanted - set(table["wnid"]) - known)
+        of_imagenet = dataset.labels == "imagenet-1k"
+        counted = set(imagenet.wnids()) if of_imagenet else set()
+        bare = sorted(wanted - set(table["wnid"]) - counted)
         _tell_unnamed(table, wanted, dataset)
         table = table[table["wnid"].isin(wanted)].reset_index(drop=True)
         if bare or table.empty:
@@ -356,13 +357,15 @@ def overview() -> str:
     lines = [
         form.format("name", "task", "images", "classes", "languages", "MB", "shows")
     ]
-    for one in known():
-        counts = (one.n_images, one.n_classes, one.n_languages, round(one.download_mb))
-        lines.append(
-            form.format(
-                one.name, one.task, *(count or "" for count in counts), one.shows
-            )
+    for dataset in known():
+        counts = (
+            dataset.n_images,
+            dataset.n_classes,
+            dataset.n_languages,
+            round(dataset.download_mb),
         )
+        shown = [count or "" for count in counts]
+        lines.append(form.format(dataset.name, dataset.task, *shown, dataset.shows))
     return "\n".join(lines)
 
 
@@ -370,29 +373,28 @@ def details(name: str) -> str:
     """Return one entry in full as text, with the address and SHA-256 of its files, and
     how a config names them.
     """
-    one, known = get_dataset(name), download.files()
-    values = {
-        key: ", ".join(value) if isinstance(value, tuple) else value
-        for key, value in one.model_dump().items()
-    }
-    lines = [f"{key:<18}{value}" for key, value in values.items() if value]
-    for file in one.files:
-        row = known[file]
+    dataset, files = get_dataset(name), download.files()
+    lines = []
+    for key, value in dataset.model_dump().items():
+        text = ", ".join(value) if isinstance(value, tuple) else value
+        if text:
+            lines.append(f"{key:<18}{text}")
+    for file in dataset.files:
+        row = files[file]
         lines += [
             f"file {file}",
             f"  {row['url'] or 'by hand, from the address above'}",
-        ]
-        lines += [
             f"  below BABELATLAS_MIRROR: {row['mirror']}",
             f"  SHA-256: {row['sha256'] or 'not published'}",
         ]
-    lines += [f"got by `babelatlas fetch {one.fetched_as}`, or"] * bool(one.fetched_as)
-    if one.url:
+    if dataset.fetched_as:
+        lines.append(f"got by `babelatlas fetch {dataset.fetched_as}`, or")
+    if dataset.url:
         lines += [
             "in a config:",
             "  images:",
             f"    {name}: /path/to/the/folder/or/archive",
         ]
-    if one.annotation_files:
+    if dataset.annotation_files:
         lines += ["  annotations:", f"    {name}: /path/to/the/captions/or/sentences"]
     return "\n".join(lines)

@@ -49,7 +49,7 @@ LOCALES = {
 SIZE = 400
 
 
-def read(home: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+def read_pictures_and_texts(home: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the pictures of a folder of stamps, and their texts.
 
     Pictures: stamp (its path below `home` without ending, the key), path (of the file),
@@ -57,7 +57,7 @@ def read(home: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     text, untranslated (it is not English and equals the English text); no empty ones.
     Raises InputError where there are none, and for an unknown locale.
     """
-    known = {row["stamp"]: row for row in rows("stamp_senses.csv")}
+    senses = {row["stamp"]: row for row in rows("stamp_senses.csv")}
     # Sorted, so that of a stamp that is published as both, PNG comes before SVG.
     files = [
         path for path in folders.files_below(home) if path.suffix in (".png", ".svg")
@@ -68,12 +68,10 @@ def read(home: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
         written = path.with_suffix(".txt")
         if stamp in pictures or not written.is_file():
             continue
-        about = known.get(stamp, {})
-        drawing = (
-            about["drawing"] == "true"
-            if about
-            else path.suffix == ".svg" or "/cartoon/" in stamp
-        )
+        about = senses.get(stamp, {})
+        drawing = path.suffix == ".svg" or "/cartoon/" in stamp
+        if about:
+            drawing = about["drawing"] == "true"
         thing = not stamp.startswith(f"{SIGNS}/")
         pictures[stamp] = (
             stamp,
@@ -123,35 +121,29 @@ def captions(home: Path) -> tuple[pd.DataFrame, list[str], dict[str, str]]:
     counts them by language. The texts of a variety (Portuguese of Brazil) that are
     others than the language's own have the next numbers.
     """
-    pictures, texts = read(home)
+    pictures, texts = read_pictures_and_texts(home)
     things = pictures[pictures["thing"]]
     texts = texts[texts["stamp"].isin(things["stamp"])]
-    own = texts[~texts["untranslated"]].drop_duplicates(["stamp", "lang", "text"])
-    own = own.sort_values(
-        ["lang", "stamp", "locale"], ignore_index=True
-    )  # "pt" before "pt_BR"
-    own["number"] = own.groupby(["lang", "stamp"]).cumcount()
-    table = own.rename(columns={"stamp": "image", "text": "caption"}).assign(
-        captions="human"
-    )
+    translated = texts[~texts["untranslated"]]
+    translated = translated.drop_duplicates(["stamp", "lang", "text"])
+    # By locale, so that "pt" comes before "pt_BR".
+    table = translated.sort_values(["lang", "stamp", "locale"], ignore_index=True)
+    table["number"] = table.groupby(["lang", "stamp"]).cumcount()
+    table = table.rename(columns={"stamp": "image", "text": "caption"})
+    table = table.assign(captions="human")
     table = table[["captions", "lang", "image", "number", "caption"]]
-    table.attrs["untranslated"] = (
-        texts[texts["untranslated"]]["lang"].value_counts().to_dict()
-    )
-    return (
-        table,
-        things["stamp"].tolist(),
-        dict(zip(things["stamp"], on_white(things["path"]), strict=True)),
-    )
+    untranslated = texts.loc[texts["untranslated"], "lang"]
+    table.attrs["untranslated"] = untranslated.value_counts().to_dict()
+    paths = dict(zip(things["stamp"], on_white(things["path"]), strict=True))
+    return table, things["stamp"].tolist(), paths
 
 
 def nouns(home: Path) -> pd.DataFrame:
     """Return the pictures whose synset is sure: path (absolute, on white), wnid,
     number, stamp and drawing.
     """
-    pictures = (
-        read(home)[0].query("sure").sort_values(["wnid", "stamp"], ignore_index=True)
-    )
+    pictures, _ = read_pictures_and_texts(home)
+    pictures = pictures.query("sure").sort_values(["wnid", "stamp"], ignore_index=True)
     table = pictures.assign(
         path=on_white(pictures["path"]), number=pictures.groupby("wnid").cumcount()
     )
@@ -162,24 +154,21 @@ def names(home: Path) -> pd.DataFrame:
     """Return what people call the nouns, schema `labels`: the text of the first picture
     of each synset that is sure.
     """
-    pictures, texts = read(home)
+    pictures, texts = read_pictures_and_texts(home)
     wnids = pictures.query("sure").set_index("stamp")["wnid"]
-    own = texts[~texts["untranslated"] & texts["stamp"].isin(wnids.index)].sort_values(
-        ["lang", "stamp", "locale"]
+    named = texts[~texts["untranslated"] & texts["stamp"].isin(wnids.index)]
+    named = named.sort_values(["lang", "stamp", "locale"])
+    named = named.assign(
+        wnid=named["stamp"].map(wnids), label=named["text"].str.rstrip(".。．।։ ")
     )
-    own = own.assign(
-        wnid=own["stamp"].map(wnids), label=own["text"].str.rstrip(".。．।։ ")
+    named = named[named["label"] != ""].drop_duplicates(["lang", "wnid"])
+    table = named[["lang", "wnid", "label"]].assign(
+        source="tuxpaint", licence="GPL-2", ambiguous=labels.shared_labels(named)
     )
-    own = own[own["label"] != ""].drop_duplicates(["lang", "wnid"])[
-        ["lang", "wnid", "label"]
-    ]
-    own["alternatives"], own["confirmed_by"] = (
-        [[] for _ in range(len(own))] for _ in range(2)
-    )
-    own = own.assign(
-        source="tuxpaint", licence="GPL-2", ambiguous=labels.shared_labels(own)
-    )
-    return tables.check(own.sort_values(["lang", "wnid"], ignore_index=True), "labels")
+    table["alternatives"] = [[] for _ in range(len(table))]
+    table["confirmed_by"] = [[] for _ in range(len(table))]
+    table = table.sort_values(["lang", "wnid"], ignore_index=True)
+    return tables.check(table, "labels")
 
 
 def on_white(files: Iterable[str]) -> list[str]:
@@ -188,40 +177,40 @@ def on_white(files: Iterable[str]) -> list[str]:
 
     The file is called by the SHA-256 of the picture, and made where it is not there.
     """
-    folder, made = download.cache(f"stamps-on-white-{SIZE}"), []
+    folder = download.cache(f"stamps-on-white-{SIZE}")
+    paths = []
     for file in map(Path, files):
         content = file.read_bytes()
-        made.append(str(folder / f"{hashlib.sha256(content).hexdigest()}.png"))
-        if Path(made[-1]).is_file():
+        path = folder / f"{hashlib.sha256(content).hexdigest()}.png"
+        paths.append(str(path))
+        if path.is_file():
             continue
         try:
-            if file.suffix == ".svg":
-                import resvg_py
-
-                # Without a resolution, sizes in points or millimetres are 0.
-                svg = {
-                    "svg_string": content.decode("utf-8-sig"),
-                    "width": SIZE,
-                    "dpi": 96.0,
-                }
-                content = bytes(resvg_py.svg_to_bytes(**svg))
-            Image.open(
-                io.BytesIO(content)
-            ).verify()  # checksums, which are not looked at where it is decoded
-            white = plain(Image.open(io.BytesIO(content)))
-        except (
-            OSError,
-            SyntaxError,
-            ValueError,
-            UnicodeDecodeError,
-        ) as error:  # Pillow's and resvg's own
+            white = _drawn_on_white(content, is_svg=file.suffix == ".svg")
+        # Pillow's and resvg's own errors; one for no UTF-8 is a ValueError
+        except (OSError, SyntaxError, ValueError) as error:
             raise InputError(
                 f"The stamp {file} cannot be read ({error}): fetch the stamps again."
             ) from error
         white.thumbnail((SIZE, SIZE))
-        with beside(made[-1]) as part:
+        with beside(path) as part:
             white.save(part, "PNG")
-    return made
+    return paths
+
+
+def _drawn_on_white(content: bytes, is_svg: bool) -> Image.Image:
+    """Return the picture that a file holds, on white."""
+    if is_svg:
+        import resvg_py
+
+        # Without a resolution, sizes in points or millimetres are 0.
+        drawn = resvg_py.svg_to_bytes(
+            svg_string=content.decode("utf-8-sig"), width=SIZE, dpi=96.0
+        )
+        content = bytes(drawn)
+    # Its checksums are not looked at where it is decoded.
+    Image.open(io.BytesIO(content)).verify()
+    return plain(Image.open(io.BytesIO(content)))
 
 
 def fetch(places: Iterable[str]) -> str:

@@ -78,16 +78,13 @@ def read(
         for variant, lang, path in _files(folder, dataset, wanted)
     ]
     pairs = pd.concat(parts, ignore_index=True)
-    original = pairs[pairs["variant"] == ORIGINAL].drop_duplicates(
-        ["lang", "identifier"]
-    )
-    names = original.set_index(["lang", "identifier"])["statement"]
-    keys = pd.MultiIndex.from_frame(pairs[["lang", "identifier"]])
-    pairs["statement"] = (
-        names.reindex(keys)
-        .fillna(pd.Series(pairs["statement"].to_numpy(), keys))
-        .to_numpy()
-    )
+    # A translated statement has the name of its original, where that is there.
+    key = ["lang", "identifier"]
+    originals = pairs[pairs["variant"] == ORIGINAL].drop_duplicates(key)
+    names = originals.set_index(key)["statement"]
+    of_original = names.reindex(pd.MultiIndex.from_frame(pairs[key])).to_numpy()
+    of_original = pd.Series(of_original, pairs.index)
+    pairs["statement"] = of_original.where(of_original.notna(), pairs["statement"])
     by = ["variant", "lang", "statement"]
     pairs["number"] = pairs.groupby(by).cumcount()
     sizes = pairs.groupby(by[1:], sort=False)["number"].max() + 1
@@ -190,10 +187,8 @@ def _files(
         for part in (sorted(home.iterdir()) if str(folder) and home.is_dir() else [])
         for path in sorted(home.glob(pattern.format(lang=part.name)))
     ]
-    codes, langs = (
-        [languages.canonical(code) for code in wanted],
-        {lang for _, lang, _ in files},
-    )
+    codes = [languages.canonical(code) for code in wanted]
+    langs = {lang for _, lang, _ in files}
     if not files or not langs.issuperset(codes):
         where = (
             f"{str(folder)!r} are there in {', '.join(sorted(langs)) or 'no language'}"
@@ -202,7 +197,11 @@ def _files(
             f"The statements of the data set {dataset!r} in {where}: get them from"
             f" {entry.url}."
         )
-    return [one for one in files if not codes or one[1] in codes]
+    return [
+        (variant, lang, path)
+        for variant, lang, path in files
+        if not codes or lang in codes
+    ]
 
 
 def _statements(path: Path, variant: str, lang: str) -> pd.DataFrame:

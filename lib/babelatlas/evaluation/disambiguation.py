@@ -31,7 +31,7 @@ import pandas as pd
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import registry as datasets
-from babelatlas.stats import bootstrap
+from babelatlas.stats import bootstrap, proportions
 
 TASK = "disambiguation"
 # Costs that differ by no more than this share of the larger one are equal.
@@ -433,7 +433,7 @@ def _intervals(
     if n_items > 1:
         if n_items not in draws:
             weights = bootstrap.resample_weights(n_items, n_resamples, seed)
-            _, bound = bootstrap.exact_interval(0, n_items)
+            _, bound = proportions.exact_interval(0, n_items)
             draws[n_items] = (weights, bound)
         weights, bound = draws[n_items]
         resampled = weights @ values.T / n_items

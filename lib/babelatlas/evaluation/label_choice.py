@@ -21,7 +21,7 @@ from babelatlas.base.errors import InputError
 from babelatlas.evaluation import embedding, zeroshot
 from babelatlas.lexicon import labels as label_sets
 from babelatlas.lexicon import prompts as prompt_sets
-from babelatlas.stats import correlation, tests
+from babelatlas.stats import correlation, multiple_comparisons, permutation
 
 # Sets that are made of the senses -> what they are.
 SETS = {
@@ -289,7 +289,7 @@ def changes(
     (Holm's correction over all rows of the result), tau, tau_low, tau_high (Kendall's
     tau-b of the languages by both, with its interval over languages), n (languages).
     One language alone has no interval, test and tau, and two have no tau. `kin`: as in
-    `tests.paired_difference`.
+    `permutation.paired_difference`.
     """
     by = list(by)
     rows = []
@@ -310,16 +310,22 @@ def changes(
         }
         if kin:
             families = part["lang"].map(kin)
-            numbers = tests.by_family(gap, families, n_resamples, seed)
-            row |= dict(zip(tests.FAMILY, numbers, strict=True))
+            numbers = permutation.paired_mean_over_families(
+                gap, families, n_resamples, seed
+            )
+            row |= dict(zip(permutation.FAMILY_COLUMNS, numbers, strict=True))
         if len(part) > 1:
-            numbers = tests.paired_mean(gap, part["lang"], n_resamples, seed=seed)
+            numbers = permutation.paired_mean(gap, part["lang"], n_resamples, seed=seed)
             _, row["ci_low"], row["ci_high"], row["p"] = numbers
         row |= _order_kept(part, n_resamples, seed)
         rows.append(row)
     changed = pd.DataFrame(rows)
-    are_numbers = changed.columns.drop([*by, "n", *(tests.FAMILY if kin else [])])
-    return tests.with_holm(changed.astype(dict.fromkeys(are_numbers, float)))
+    are_numbers = changed.columns.drop(
+        [*by, "n", *(permutation.FAMILY_COLUMNS if kin else [])]
+    )
+    return multiple_comparisons.with_holm(
+        changed.astype(dict.fromkeys(are_numbers, float))
+    )
 
 
 def _order_kept(part: pd.DataFrame, n_resamples: int, seed: int) -> dict[str, float]:

@@ -47,7 +47,7 @@ from PIL import Image
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.tables import PROTOCOL
 from babelatlas.evaluation import zeroshot
-from babelatlas.stats import tests
+from babelatlas.stats import multiple_comparisons, permutation
 
 TASKS = ("zero-shot", "retrieval", "disambiguation")
 # Setting -> its options. `prompts` and `fallback_prompts` (sets for languages that the
@@ -336,14 +336,16 @@ def changes(
                 same_as = ""
             numbers = [gap.mean(), np.nan, np.nan, np.nan]
             if len(gap) > 1:
-                numbers = tests.paired_mean(gap, scores["lang"], n_resamples, seed)
+                numbers = permutation.paired_mean(
+                    gap, scores["lang"], n_resamples, seed
+                )
                 numbers[3] = np.nan if same_as else numbers[3]
             rows.append([*names, *option, *numbers, len(gap), same_as])
     numbers = ["value", "ci_low", "ci_high", "p", "n", "same_as"]
     result = pd.DataFrame(rows, columns=[*key, "setting", "option", *numbers])
     result = _ordered(result).assign(p_holm=np.nan)
     tested = result["p"].notna()
-    result.loc[tested, "p_holm"] = tests.holm(result.loc[tested, "p"])
+    result.loc[tested, "p_holm"] = multiple_comparisons.holm(result.loc[tested, "p"])
     return result
 
 

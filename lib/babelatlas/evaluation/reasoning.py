@@ -23,7 +23,7 @@ from scipy import special
 
 from babelatlas.base import tables
 from babelatlas.models.translators import Scorer
-from babelatlas.stats import bootstrap, tests
+from babelatlas.stats import bootstrap, multiple_comparisons, permutation
 
 METRICS = ("accuracy", "consistency")
 # Answers with the same values here are of one test.
@@ -60,7 +60,7 @@ def accuracy_and_consistency(
     `answers`: schema `answers`, or with further columns, such as chapter. 95 %
     intervals resample statements, with the same draws for all tests of as many; a
     statement of several languages with the same name, whose pairs are the same, is
-    drawn as one. A share near 0 or 1 has the interval of `bootstrap.share_interval`.
+    drawn as one. A share near 0 or 1 has the interval of `proportions.share_interval`.
 
     >>> answers = pd.DataFrame({"lang": "sw", "statement": list("aabb"), "truth": True})
     >>> answers["answer"] = [True, True, True, False]
@@ -127,8 +127,8 @@ def compare(
     columns += ["only_first", "only_second", "n", "p", "p_statements"]
     table = pd.DataFrame(rows, columns=columns)
     return table.assign(
-        p_holm=tests.holm(table["p"]),
-        p_statements_holm=tests.holm(table["p_statements"]),
+        p_holm=multiple_comparisons.holm(table["p"]),
+        p_statements_holm=multiple_comparisons.holm(table["p_statements"]),
     )
 
 
@@ -143,10 +143,10 @@ def _paired_numbers(
     # Of all languages: their pairs are the same.
     statements = gap.index.get_level_values("statement")
     gap = gap.to_numpy()
-    interval = tests.paired_mean(gap, statements, n_resamples, seed)[:3]
+    interval = permutation.paired_mean(gap, statements, n_resamples, seed)[:3]
     p_statements = np.nan
     if len(set(statements)) > 1:
-        p_statements = tests.paired_permutation_test(
+        p_statements = permutation.paired_permutation_test(
             gap, n_permutations, seed, statements
         )
     only_first, only_second = int((gap > 0).sum()), int((gap < 0).sum())

@@ -27,7 +27,7 @@ from scipy import sparse
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import zeroshot
-from babelatlas.stats import bootstrap
+from babelatlas.stats import bootstrap, proportions
 
 DIRECTIONS = ("t2i", "i2t")
 METRICS = ("recall@1", "recall@5", "recall@10", "median rank", "ndcg@20")
@@ -446,7 +446,7 @@ def metric_intervals(
     1, or for "median rank" the median of the expected places, from 1, of the best right
     candidates. The interval, of this `level`, is a bootstrap over images: the captions
     of an image are drawn together; a recall near 0 or 1 has that of
-    `bootstrap.share_interval`. Queries without NDCG are left out of its mean; where no
+    `proportions.share_interval`. Queries without NDCG are left out of its mean; where no
     query has it, or there is only one image, there is no value or no interval (NaN).
     """
     key = list(tables.QUERY)
@@ -504,7 +504,7 @@ def _with_interval(
     ends = bootstrap.percentile_interval(resampled, level, n_images)
     if metric.startswith("recall@"):
         n_hits, n_queries = np.bincount(index, values), np.bincount(index)
-        ends = bootstrap.share_interval(n_hits, n_queries, ends, level)
+        ends = proportions.share_interval(n_hits, n_queries, ends, level)
     return [value, *map(float, ends)]
 
 

@@ -50,13 +50,10 @@ OLDER = {
     "ml": {f"{consonant}\u0d4d\u200d": chillu for consonant, chillu in CHILLUS.items()},
 }
 HEBREW_MARKS = re.compile("[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7]")
-ARABIC_MARKS = re.compile(
-    "[\u064b-\u0652\u0670\u0640]"
-)  # short vowels, doubling, and the stroke that fills a line
-POINTED = {
-    "ks",
-    "yi",
-}  # Kashmiri and Yiddish spell with the marks that Arabic and Hebrew leave out
+# Short vowels, doubling, and the stroke that fills a line.
+ARABIC_MARKS = re.compile("[\u064b-\u0652\u0670\u0640]")
+# Kashmiri and Yiddish spell with the marks that Arabic and Hebrew leave out.
+POINTED = {"ks", "yi"}
 # Letters of one script that are typed for those of another: the same shape, another
 # code.
 LATIN_CYRILLIC = dict(zip("aceopxyijshæăĕçə", "асеорхуіјѕһӕӑӗҫә", strict=True))
@@ -67,23 +64,8 @@ PERSIAN = str.maketrans("يك", "یک")
 PERSIAN_LETTERS = {"ckb", "fa", "glk", "mzn", "pnb", "skr", "ur"}
 # A Latin I in a Cyrillic word is the palochka in the languages of the Caucasus, a
 # dotted I in some others.
-PALOCHKA = {
-    "ab",
-    "abq",
-    "ady",
-    "agx",
-    "aqc",
-    "av",
-    "ce",
-    "dar",
-    "inh",
-    "kbd",
-    "lbe",
-    "lez",
-    "rut",
-    "tab",
-    "tkr",
-}
+PALOCHKA = {"ab", "abq", "ady", "agx", "aqc", "av", "ce", "dar"}
+PALOCHKA |= {"inh", "kbd", "lbe", "lez", "rut", "tab", "tkr"}
 DOTTED = {"be", "kk", "kv", "rue", "uk"}
 CYRILLIC_LATIN = {cyrillic: latin for latin, cyrillic in LATIN_CYRILLIC.items()}
 # No apostrophe is among them: in many languages it is a letter (Tongan, Luo,
@@ -95,15 +77,13 @@ WITH_CAPITALS = {"Hani", "Hira", "Kana", "Hang"}
 # lists have titles: "Gato Persa".
 ROMANCE = {"ca", "es", "fr", "gl", "it", "pt"}
 SMALL_NOUNS = ROMANCE | {"bs", "el", "hr", "id", "ms", "sl"}
-NAMED = re.compile(
-    "(d|da|das|de|del?|dei|dell[ae]|des|di|dos?|du|[A-Z].*)$"
-)  # a name follows: "crocodilo do Nilo"
+# A name follows: "crocodilo do Nilo".
+NAMED = re.compile("(d|da|das|de|del?|dei|dell[ae]|des|di|dos?|du|[A-Z].*)$")
 # First words that are names themselves.
 NAMES = {"Alps", "Beijing", "Bic", "Davidova", "Ford", "Lambretta", "Peking", "Vespa"}
 NOTES = DATA / "senses_notes.csv"  # made by `senses.notes`
-WRONG = (
-    DATA / "wrong_words.csv"
-)  # by hand: words that mean something else than their class, with reason and source
+# Made by hand: words that mean something else than their class, with reason and source.
+WRONG = DATA / "wrong_words.csv"
 
 
 def unify(lemma: str, lang: str) -> str:
@@ -119,13 +99,8 @@ def unify(lemma: str, lang: str) -> str:
         codes = lemma.encode("latin-1", "ignore")
         lemma = codes.decode("cp1252", "ignore") if len(codes) == len(lemma) else lemma
     word = unicodedata.normalize("NFC", " ".join(lemma.replace("_", " ").split()))
-    return (
-        ""
-        if any(
-            unicodedata.category(letter) in ("Cc", "Cn", "Co", "Cs") for letter in word
-        )
-        else word
-    )
+    kinds = {unicodedata.category(letter) for letter in word}
+    return "" if kinds & {"Cc", "Cn", "Co", "Cs"} else word
 
 
 def drop_format_characters(lemma: str, lang: str) -> str:
@@ -237,13 +212,11 @@ def mend_look_alikes(lemma: str, lang: str) -> str:
     if lang not in DOTTED:
         small, capital = ("\u04cf", "\u04c0") if lang in PALOCHKA else ("i", "I")
         cyrillic = LATIN_CYRILLIC | {"i": small, "I": capital}
-    for own, letters in (("Cyrl", cyrillic), ("Latn", CYRILLIC_LATIN)):
-        word = unicodedata.normalize(
-            "NFC", "".join(letters.get(letter, letter) for letter in lemma)
-        )
-        if own in languages.native_scripts(lang) and languages.scripts_of(word) == {
-            own
-        }:
+    native = languages.native_scripts(lang)
+    for script, letters in (("Cyrl", cyrillic), ("Latn", CYRILLIC_LATIN)):
+        word = "".join(letters.get(letter, letter) for letter in lemma)
+        word = unicodedata.normalize("NFC", word)
+        if script in native and languages.scripts_of(word) == {script}:
             return word
     return lemma
 
@@ -252,8 +225,10 @@ def strip_markup(lemma: str, lang: str) -> str:
     """Return the word without markup, the first in the right script of several; drop
     one with other signs of notation.
 
-    >>> strip_markup("[[mus|mussen]]", "nl"), strip_markup("tricycle ; trike", "fr"), strip_markup("R@Chin", "ase")
-    ('mussen', 'tricycle', '')
+    >>> strip_markup("[[mus|mussen]]", "nl"), strip_markup("tricycle ; trike", "fr")
+    ('mussen', 'tricycle')
+    >>> strip_markup("R@Chin", "ase")
+    ''
     """
     word = re.sub(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]", r"\1", lemma)
     word = re.sub(r"'{2,}|</?[a-z]+ ?/?>", "", word)
@@ -325,8 +300,10 @@ def drop_sentence(lemma: str, lang: str) -> str:
 
     An abbreviation of up to three letters ends no sentence.
 
-    >>> drop_sentence("hoe gaat het?", "nl"), drop_sentence("breh, morský", "sk"), drop_sentence("św. Bernarda", "pl")
-    ('', '', 'św. Bernarda')
+    >>> drop_sentence("hoe gaat het?", "nl"), drop_sentence("breh, morský", "sk")
+    ('', '')
+    >>> drop_sentence("św. Bernarda", "pl")
+    'św. Bernarda'
     """
     words = lemma.split()
     ends = len(words) > 1 and lemma[-1] in "!?。！？؟"
@@ -358,8 +335,10 @@ def keep_script(lemma: str, lang: str) -> str:
     For Chinese the two sets of characters count as scripts: "zh" drops words with
     traditional characters, "zh-Hant" those with simplified ones.
 
-    >>> keep_script("孔雀", "ko"), keep_script("Tシャツ", "ja"), keep_script("鹅", "zh"), keep_script("鵝", "zh")
-    ('', 'Tシャツ', '鹅', '')
+    >>> keep_script("孔雀", "ko"), keep_script("Tシャツ", "ja")
+    ('', 'Tシャツ')
+    >>> keep_script("鹅", "zh"), keep_script("鵝", "zh")
+    ('鹅', '')
     """
     native = languages.native_scripts(lang)
     kept = (
@@ -401,8 +380,8 @@ def chinese(word: str) -> str:
     with simplified characters to make it traditional, by the standards of Taiwan and of
     Hong Kong too. "mixed" is a word with both.
 
-    >>> chinese("鹅"), chinese("鵝"), chinese("猫头鹰"), chinese("老虎"), chinese("舞台"), chinese("魟鱼")
-    ('Hans', 'Hant', 'Hans', '', '', 'mixed')
+    >>> [chinese(word) for word in ("鹅", "鵝", "猫头鹰", "老虎", "舞台", "魟鱼")]
+    ['Hans', 'Hant', 'Hans', '', '', 'mixed']
     """
     old = simplified(word) != word
     new = all(
@@ -452,7 +431,8 @@ def lower_title(lemma: str, lang: str) -> str:
 
     Romance words behind a preposition keep their capital: they may be names.
 
-    >>> [lower_title(word, "pt") for word in ("Gato Persa", "Crocodilo do Nilo", "Fontes e Chafarizes", "CD")]
+    >>> titles = ("Gato Persa", "Crocodilo do Nilo", "Fontes e Chafarizes", "CD")
+    >>> [lower_title(title, "pt") for title in titles]
     ['gato persa', 'crocodilo do Nilo', '', 'CD']
     """
     parts = re.split("([ -])", lemma)
@@ -466,29 +446,23 @@ def lower_title(lemma: str, lang: str) -> str:
     for place in range(2, len(parts) if lang in ROMANCE else 0, 2):
         if not NAMED.match(parts[place - 2]) and parts[place][1:].islower():
             parts[place] = parts[place].lower()
-    return (
-        "" if lang in ROMANCE and re.search(" (e|et|i|y) ", lemma) else "".join(parts)
-    )
+    if lang in ROMANCE and re.search(" (e|et|i|y) ", lemma):
+        return ""
+    return "".join(parts)
 
 
 def drop_plural_titles(senses: pd.DataFrame) -> pd.DataFrame:
     """Return the senses without plural Romance titles ("Locomotivas a vapor"), if the
     class has them without the s.
     """
-    rows, singular = (
-        keys(senses),
-        [re.sub(r"s\b", "", word) for _, _, word in keys(senses)],
-    )
-    known = set(rows)
-    kept = [
-        lang not in ROMANCE
-        or lemma[0].islower()
-        or one == word
-        or (lang, wnid, one) not in known
-        for (lang, wnid, word), one, lemma in zip(
-            rows, singular, senses["lemma"], strict=True
-        )
-    ]
+    rows = keys(senses)
+    listed = set(rows)
+    kept = []
+    for (lang, wnid, word), lemma in zip(rows, senses["lemma"], strict=True):
+        singular = re.sub(r"s\b", "", word)
+        is_title = lang in ROMANCE and not lemma[0].islower()
+        is_plural = singular != word and (lang, wnid, singular) in listed
+        kept.append(not (is_title and is_plural))
     return senses[np.array(kept, bool)].reset_index(drop=True)
 
 
@@ -508,9 +482,9 @@ def drop_noted(senses: pd.DataFrame, note: str) -> pd.DataFrame:
     """Return the senses without the words of one of `notes`: "taxon", a Latin name
     ("Hydrophiidae"), or "wrong".
     """
-    return senses[
-        np.array([key not in notes()[note] for key in keys(senses)], bool)
-    ].reset_index(drop=True)
+    noted = notes()[note]
+    kept = np.array([key not in noted for key in keys(senses)], bool)
+    return senses[kept].reset_index(drop=True)
 
 
 def find_exact_words(senses: pd.DataFrame) -> pd.DataFrame:
@@ -521,21 +495,24 @@ def find_exact_words(senses: pd.DataFrame) -> pd.DataFrame:
     three letters more (one in Chinese characters), or has several words where it has
     one: "cahaya" gives way to "lampu lalu lintas".
     """
-    general, listed, rows = notes()["too general"], {}, keys(senses)
-    for key in filter(general.__contains__, rows):
-        listed.setdefault(key[:2], []).append(key[2])
-    words = [() if key in general else listed.get(key[:2], ()) for key in rows]
-    exact = [
-        next((one for one in each if _more_exact(key[2], one)), "")
-        for key, each in zip(rows, words, strict=True)
-    ]
-    return senses.assign(instead_of=exact)
+    too_general = notes()["too general"]
+    rows = keys(senses)
+    general_words = {}  # language and class -> its general words
+    for lang, wnid, word in rows:
+        if (lang, wnid, word) in too_general:
+            general_words.setdefault((lang, wnid), []).append(word)
+    instead_of = []
+    for lang, wnid, word in rows:
+        is_general = (lang, wnid, word) in too_general
+        candidates = () if is_general else general_words.get((lang, wnid), ())
+        less_exact = (other for other in candidates if _more_exact(word, other))
+        instead_of.append(next(less_exact, ""))
+    return senses.assign(instead_of=instead_of)
 
 
 def _more_exact(other: str, word: str) -> bool:
-    longer = len(other) >= len(word) + (
-        1 if languages.scripts_of(word) == {"Hani"} else 3
-    )
+    more_letters = 1 if languages.scripts_of(word) == {"Hani"} else 3
+    longer = len(other) >= len(word) + more_letters
     return (longer and other.endswith(word)) or (" " in other and " " not in word)
 
 
@@ -543,9 +520,8 @@ def same(lemma: str) -> str:
     """Return what two spellings of one word share: composed Unicode, single spaces for
     underscores, no upper case.
     """
-    return unicodedata.normalize(
-        "NFC", " ".join(lemma.replace("_", " ").split()).casefold()
-    )
+    spaced = " ".join(lemma.replace("_", " ").split())
+    return unicodedata.normalize("NFC", spaced.casefold())
 
 
 def keys(senses: pd.DataFrame) -> list[tuple[str, str, str]]:
@@ -623,34 +599,21 @@ def stages(
     The first is "all words", the senses as they came. The senses of the last are what
     `clean` returns.
     """
-    made = [("all words", senses, [], [])]
+    steps = [("all words", senses, [], [])]
     for step in check_rules(rules):
-        before = made[-1][1]
+        _, before, _, _ = steps[-1]
+        lang = before["lang"]
         if step in TABLE_STEPS:
             after = TABLE_STEPS[step](before)
-            left = before.merge(after, how="left", indicator=True)["_merge"]
-            made.append(
-                (
-                    step,
-                    after,
-                    [],
-                    before["lang"][left.eq("left_only").to_numpy()].tolist(),
-                )
-            )
+            merged = before.merge(after, how="left", indicator=True)["_merge"]
+            dropped = merged.eq("left_only").to_numpy()
+            steps.append((step, after, [], lang[dropped].tolist()))
             continue
-        words = list(
-            map(RULES[step], before["lemma"].tolist(), before["lang"].tolist())
-        )
+        words = list(map(RULES[step], before["lemma"].tolist(), lang.tolist()))
         words = pd.Series(words, before.index, dtype=before["lemma"].dtype)
-        after = before.assign(lemma=words)[words != ""]
+        dropped = words == ""
+        changed = ~dropped & (words != before["lemma"])
+        after = before.assign(lemma=words)[~dropped]
         after = after.drop_duplicates(tables.SCHEMAS["senses"][1], ignore_index=True)
-        changed = (words != "") & (words != before["lemma"])
-        made.append(
-            (
-                step,
-                after,
-                before["lang"][changed].tolist(),
-                before["lang"][words == ""].tolist(),
-            )
-        )
-    return made
+        steps.append((step, after, lang[changed].tolist(), lang[dropped].tolist()))
+    return steps

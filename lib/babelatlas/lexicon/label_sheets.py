@@ -27,7 +27,7 @@ from babelatlas.base import languages, own_tables, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
 from babelatlas.lexicon import labels
-from babelatlas.stats import bootstrap
+from babelatlas.stats import proportions
 
 AUDIT = DATA / "labels_audit.csv"
 # The languages that the judge of the audit reads, from all whose labels it was drawn.
@@ -101,15 +101,14 @@ def draw(
             f" not {number}."
         )
     keys = [f"{seed}|{row.lang}|{row.wnid}".encode() for row in rows.itertuples()]
-    return rows.iloc[
-        np.argsort([hashlib.sha256(key).hexdigest() for key in keys])[:number]
-    ].reset_index(drop=True)
+    order = np.argsort([hashlib.sha256(key).hexdigest() for key in keys])
+    return rows.iloc[order[:number]].reset_index(drop=True)
 
 
 def sheet(
     table: pd.DataFrame,
     language: str,
-    known: pd.DataFrame,
+    facts: pd.DataFrame,
     number: int = 100,
     seed: int = 0,
     dataset="imagenet-1k",
@@ -117,62 +116,61 @@ def sheet(
     """Return a sheet to fill in: the labels that `draw` gives, with what they should
     name and room for answers.
 
-    `table`: schema `labels`; `known`: what `coverage.synset_facts` says of the classes.
+    `table`: schema `labels`; `facts`: what `coverage.synset_facts` says of the classes.
     Columns, all text, are `COLUMNS`: `sheet` is data set, language, number, seed and a
     sum over the labels, `check` one over number, class and label.
     """
     drawn = draw(table, language, number, seed)
-    known = known.set_index("wnid").loc[drawn["wnid"]]
-    made = pd.DataFrame(dict.fromkeys(COLUMNS, ""), index=drawn.index)
-    made["number"] = [str(place + 1) for place in drawn.index]
-    made[["wnid", "label"]] = drawn[["wnid", "label"]]
-    made["english"] = known["lemmas"].str.replace("; ", ", ").to_numpy()
-    made["gloss"] = known["gloss"].to_numpy()
-    made["alternatives"] = ["; ".join(words) for words in drawn["alternatives"]]
-    total = _letters(*made["wnid"], *made["label"])
-    made["sheet"] = f"{dataset}/{languages.canonical(language)}/{number}/{seed}/{total}"
-    return made.assign(check=list(map(_check, made.to_dict("records"))))
+    facts = facts.set_index("wnid").loc[drawn["wnid"]]
+    rows = pd.DataFrame(dict.fromkeys(COLUMNS, ""), index=drawn.index)
+    rows["number"] = [str(place + 1) for place in drawn.index]
+    rows[["wnid", "label"]] = drawn[["wnid", "label"]]
+    rows["english"] = facts["lemmas"].str.replace("; ", ", ").to_numpy()
+    rows["gloss"] = facts["gloss"].to_numpy()
+    rows["alternatives"] = ["; ".join(words) for words in drawn["alternatives"]]
+    total = _letters(*rows["wnid"], *rows["label"])
+    rows["sheet"] = f"{dataset}/{languages.canonical(language)}/{number}/{seed}/{total}"
+    return rows.assign(check=[_check(row) for row in rows.to_dict("records")])
 
 
 def of(filled: pd.DataFrame) -> dict[str, str]:
     """Return what a sheet is a sample of: dataset, language, number, seed, and the sum
     over its labels.
     """
+    names = ("dataset", "language", "number", "seed", "sum")
     parts = filled["sheet"].iloc[0].rsplit("/", 4)
-    return dict(
-        zip(("dataset", "language", "number", "seed", "sum"), parts, strict=True)
-    )
+    return dict(zip(names, parts, strict=True))
 
 
-def as_csv(made: pd.DataFrame) -> str:
+def as_csv(rows: pd.DataFrame) -> str:
     """Return a sheet as the text of a CSV file that spreadsheets open as what it is,
     with a byte order mark.
     """
-    return "\ufeff" + made[COLUMNS].rename(columns=HEADINGS).to_csv(
-        index=False, lineterminator="\r\n"
-    )
+    titled = rows[COLUMNS].rename(columns=HEADINGS)
+    return "\ufeff" + titled.to_csv(index=False, lineterminator="\r\n")
 
 
-def write_csv(made: pd.DataFrame, path: str | os.PathLike) -> Path:
+def write_csv(rows: pd.DataFrame, path: str | os.PathLike) -> Path:
     """Write a sheet as CSV; return the path."""
     with tables.beside(path) as part:
-        part.write_text(as_csv(made), encoding="utf-8", newline="")
+        part.write_text(as_csv(rows), encoding="utf-8", newline="")
     return tables.locate(path)
 
 
-def write_html(made: pd.DataFrame, path: str | os.PathLike) -> Path:
+def write_html(rows: pd.DataFrame, path: str | os.PathLike) -> Path:
     """Write a sheet as one HTML file that needs nothing else and saves its answers as
     CSV; return the path.
     """
-    code, rows = of(made)["language"], made[COLUMNS].to_dict("records")
+    code = of(rows)["language"]
+    records = rows[COLUMNS].to_dict("records")
     data = {
         "columns": COLUMNS,
         "headings": [HEADINGS.get(name, name) for name in COLUMNS],
-        "rows": rows,
+        "rows": records,
     }
     data |= {
         "answers": ANSWERS,
-        "key": f"babelatlas {made['sheet'].iloc[0]}",
+        "key": f"babelatlas {rows['sheet'].iloc[0]}",
         "file": f"labels_{code}.csv",
     }
     page = jinja2.Environment(autoescape=True).from_string(
@@ -183,7 +181,7 @@ def write_html(made: pd.DataFrame, path: str | os.PathLike) -> Path:
             language=languages.name(code),
             code=code,
             verdicts=VERDICTS,
-            rows=rows,
+            rows=records,
             data=data,
         )
         part.write_text(text, encoding="utf-8")
@@ -274,7 +272,7 @@ def problems(rows: pd.DataFrame, partial: bool = False) -> list[str]:
     return sentences
 
 
-def read(path: str | os.PathLike, partial: bool = False) -> pd.DataFrame:
+def read_filled(path: str | os.PathLike, partial: bool = False) -> pd.DataFrame:
     """Return a filled sheet, checked against what was written: its columns, in the
     order of `number`.
 
@@ -326,10 +324,10 @@ def needed(width: float, rate: float = 0.05) -> int:
             f"Width and rate are fractions, such as 0.1 and 0.05: got {width} and"
             f" {rate}."
         )
-    numbers = np.arange(
-        1, int(5 / width**2 + 10 / width) + 1
-    )  # an interval of n is hardly wider than 2 / sqrt(n)
-    low, high = bootstrap.exact_interval(rate * numbers, numbers)
+    # An interval of n answers is hardly wider than 2 / sqrt(n).
+    most = int(5 / width**2 + 10 / width)
+    numbers = np.arange(1, most + 1)
+    low, high = proportions.exact_interval(rate * numbers, numbers)
     return int(numbers[np.flatnonzero(high - low <= width)[0]])
 
 
@@ -341,35 +339,32 @@ def audit(table: pd.DataFrame) -> pd.DataFrame:
     its sum), drawn (by what: not by `draw`, which came later), and `outdated`: whether
     `table` (schema `labels`) has another label there.
     """
-    judged, now = (
-        pd.read_csv(AUDIT, keep_default_na=False),
-        table.set_index(["lang", "wnid"])["label"],
-    )
-    there = now.reindex(pd.MultiIndex.from_frame(judged[["lang", "wnid"]])).to_numpy()
-    return judged.assign(outdated=judged["label"].to_numpy() != there)
+    judged = pd.read_csv(AUDIT, keep_default_na=False)
+    label_now = table.set_index(["lang", "wnid"])["label"]
+    keys = pd.MultiIndex.from_frame(judged[["lang", "wnid"]])
+    outdated = judged["label"].to_numpy() != label_now.reindex(keys).to_numpy()
+    return judged.assign(outdated=outdated)
 
 
 def _score(
     filled: pd.DataFrame,
     variant: str,
     metric: str,
-    value: float,
-    low: float,
-    high: float,
+    n_wrong: int,
     n: int,
 ) -> dict:
-    facts = of(filled)
-    keys = {
+    """Return the row of `scores` of one share of wrong labels."""
+    sample = of(filled)
+    low, high = proportions.exact_interval(n_wrong, n)
+    return {
         "task": "verification",
-        "dataset": facts["dataset"],
+        "dataset": sample["dataset"],
         "model": "",
-        "lang": facts["language"],
+        "lang": sample["language"],
         "group": "",
-    }
-    return keys | {
         "variant": variant,
         "metric": metric,
-        "value": value,
+        "value": n_wrong / n,
         "ci_low": low,
         "ci_high": high,
         "n": n,
@@ -403,8 +398,8 @@ def error_rates(filled: pd.DataFrame, variant: str = "") -> pd.DataFrame:
         "label error rate, better wrong": (wrong + better, sure),
     }
     rows = [
-        _score(filled, variant, name, k / n, *bootstrap.exact_interval(k, n), n)
-        for name, (k, n) in shares.items()
+        _score(filled, variant, metric, n_wrong, n)
+        for metric, (n_wrong, n) in shares.items()
     ]
     return tables.check(pd.DataFrame(rows), "scores")
 

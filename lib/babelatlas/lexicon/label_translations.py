@@ -39,7 +39,8 @@ def comparable_form(word: str, lang: str) -> str:
     "a", which the translating machine left over from English); Arabic without the
     definite article, which some of the translations carry and dictionaries do not.
 
-    >>> [comparable_form(word, "it") for word in ("un'aquila calva", "uno squalo tigre", "unicorno")]
+    >>> words = ("un'aquila calva", "uno squalo tigre", "unicorno")
+    >>> [comparable_form(word, "it") for word in words]
     ['aquila calva', 'squalo tigre', 'unicorno']
     """
     for rule in ("parentheses", "stress", "vowel marks"):

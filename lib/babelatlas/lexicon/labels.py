@@ -52,9 +52,8 @@ def clip_names() -> pd.DataFrame:
     schema `senses`.
     """
     names = pd.read_csv(CLIP_NAMES).rename(columns={"name": "lemma"})
-    return names.assign(lang=ENGLISH, source="clip", licence="MIT")[
-        list(tables.SCHEMAS["senses"][0])
-    ]
+    names = names.assign(lang=ENGLISH, source="clip", licence="MIT")
+    return names[list(tables.SCHEMAS["senses"][0])]
 
 
 def add_clip_names(
@@ -66,10 +65,8 @@ def add_clip_names(
     Only where `english_names` is "clip" and the list has a name for each class, so that
     one list has names of one kind; otherwise the senses as they are.
     """
-    names, wnids = (
-        clip_names().reindex(columns=senses.columns, fill_value=""),
-        set(wnids),
-    )
+    wnids = set(wnids)
+    names = clip_names().reindex(columns=senses.columns, fill_value="")
     if english_names != "clip" or not wnids <= set(names["wnid"]):
         return senses
     return pd.concat([names[names["wnid"].isin(wnids)], senses], ignore_index=True)
@@ -87,11 +84,10 @@ def drop_english(senses: pd.DataFrame, english: str = "class") -> pd.DataFrame:
     if english == "keep":
         return senses.reset_index(drop=True)
     start = 1 if english == "class" else 2
-    keys = [(key[0] == ENGLISH, key[start:]) for key in cleaning.keys(senses)]
-    names = {name for is_english, name in keys if is_english}
-    return senses[
-        [is_english or name not in names for is_english, name in keys]
-    ].reset_index(drop=True)
+    words = [(key[0] == ENGLISH, key[start:]) for key in cleaning.keys(senses)]
+    of_english = {word for is_english, word in words if is_english}
+    kept = [is_english or word not in of_english for is_english, word in words]
+    return senses[kept].reset_index(drop=True)
 
 
 def rank(senses: pd.DataFrame, choice: str = "agreed") -> pd.DataFrame:
@@ -108,11 +104,10 @@ def rank(senses: pd.DataFrame, choice: str = "agreed") -> pd.DataFrame:
     (`instead_of`) comes before that one. Rows come in the order of `lang`, `wnid`.
     """
     english = senses["lang"] == ENGLISH
-    rank = english * (
-        2
-        - senses["source"].str.startswith("wordnet")
-        - 2 * (senses["source"] == "clip")
-    )
+    # In English CLIP's name is 0, a word of WordNet 1, another 2.
+    of_wordnet = senses["source"].str.startswith("wordnet")
+    of_clip = senses["source"] == "clip"
+    rank = english * (2 - of_wordnet - 2 * of_clip)
     if choice == "agreed":
         words = senses.assign(word=[same(lemma) for lemma in senses["lemma"].tolist()])
         listed = words.groupby(["lang", "wnid", "word"])["source"].transform("nunique")
@@ -122,14 +117,10 @@ def rank(senses: pd.DataFrame, choice: str = "agreed") -> pd.DataFrame:
     ranked = senses.assign(rank=rank).sort_values(
         ["lang", "wnid", "rank"], kind="stable", ignore_index=True
     )
-    if (
-        choice == "agreed" and "instead_of" in ranked
-    ):  # a more exact word stands just before the general one
-        place = (
-            pd.Series(ranked.index, pd.MultiIndex.from_tuples(cleaning.keys(ranked)))
-            .groupby(level=[0, 1, 2])
-            .min()
-        )
+    if choice == "agreed" and "instead_of" in ranked:
+        # A more exact word stands just before the general one.
+        words = pd.MultiIndex.from_tuples(cleaning.keys(ranked))
+        place = pd.Series(ranked.index, words).groupby(level=[0, 1, 2]).min()
         general = pd.MultiIndex.from_frame(ranked[["lang", "wnid", "instead_of"]])
         ranked["rank"] = np.fmin(ranked.index, place.reindex(general).to_numpy() - 0.5)
         ranked = ranked.sort_values("rank", kind="stable", ignore_index=True)
@@ -189,28 +180,25 @@ def settle_clashes(
             word=lambda table: table["lemma"].map(same)
         )
         words = words[words.groupby(["lang", "word"])["wnid"].transform("nunique") == 1]
-        own = (
-            words.drop_duplicates(["lang", "wnid"])
-            .set_index(["lang", "wnid"])["lemma"]
-            .to_dict()
-        )
+        best = words.drop_duplicates(["lang", "wnid"]).set_index(["lang", "wnid"])
+        other_label = best["lemma"].to_dict()
         clash["bound"] = [
-            pair not in own for pair in zip(clash["lang"], clash["wnid"], strict=True)
+            pair not in other_label
+            for pair in zip(clash["lang"], clash["wnid"], strict=True)
         ]
         order = clash.sort_values(
             ["bound", "listed", "wnid"], ascending=[False, False, True], kind="stable"
         )
         keeps = order["bound"] | ~order.duplicated(["lang", "word"])
         moved = {
-            (row.lang, row.wnid): same(own[row.lang, row.wnid])
+            (row.lang, row.wnid): same(other_label[row.lang, row.wnid])
             for row in order[~keeps].itertuples()
         }
         moving = ranked[
             [pair in moved for pair in zip(ranked["lang"], ranked["wnid"], strict=True)]
         ]
-        later = [
-            moved[key[:2]] != key[2] for key in cleaning.keys(moving)
-        ]  # the new label goes to the front
+        # The new label goes to the front.
+        later = [moved[key[:2]] != key[2] for key in cleaning.keys(moving)]
         moving = moving.assign(later=later).sort_values(
             ["lang", "wnid", "later"], kind="stable", ignore_index=True
         )
@@ -374,43 +362,38 @@ def select(
     return labels[labels["lang"].isin(kept)].reset_index(drop=True)
 
 
-def licence_note(made: pd.DataFrame, senses: pd.DataFrame, notices: str) -> str:
-    """Return the licence file of a label set `made` from `senses`: each source with its
+def licence_note(labels: pd.DataFrame, senses: pd.DataFrame, notices: str) -> str:
+    """Return the licence file of a label set made from `senses`: each source with its
     notice, as Markdown.
 
     `notices`: the texts that some licences ask to be kept, word for word.
     """
     words = [
         [label, *others]
-        for label, others in zip(made["label"], made["alternatives"], strict=True)
+        for label, others in zip(labels["label"], labels["alternatives"], strict=True)
     ]
-    used = set(cleaning.keys(made.assign(lemma=words).explode("lemma")))
-    listed = add_clip_names(
-        cleaning.clean(senses[~senses["source"].isin(RESTRICTED)]), made["wnid"]
-    )
+    used = set(cleaning.keys(labels.assign(lemma=words).explode("lemma")))
+    free = cleaning.clean(senses[~senses["source"].isin(RESTRICTED)])
+    listed = add_clip_names(free, labels["wnid"])
     listed = listed[[key in used for key in cleaning.keys(listed)]]
-    n_words, n_labels, known = (
-        listed["source"].value_counts(),
-        made["source"].value_counts(),
-        wordnets.sources(),
-    )
+    n_words = listed["source"].value_counts()
+    n_labels = labels["source"].value_counts()
+    sources = wordnets.sources()
     lines = [
         f"| `{source}` | {row['name']} | {row['authors']} | {n_labels.get(source, 0):,}"
         f" | {n_words[source]:,} | {row['licence']} | {row['version']}, {row['url']} |"
-        for source, row in known.iterrows()
+        for source, row in sources.iterrows()
         if source in n_words
     ]
-    return (
-        (DATA / "labels_licence_template.md")
-        .read_text(encoding="utf-8")
-        .format(
-            n_labels=len(made),
-            n_languages=made["lang"].nunique(),
-            table="\n".join(lines),
-            out="; ".join(
-                f"{row['name']} ({row['licence']})"
-                for _, row in known.loc[list(RESTRICTED)].iterrows()
-            ),
-            notices=notices.rstrip(),
-        )
+    left_out = [
+        f"{row['name']} ({row['licence']})"
+        for _, row in sources.loc[list(RESTRICTED)].iterrows()
+    ]
+    template = (DATA / "labels_licence_template.md").read_text(encoding="utf-8")
+    return template.format(
+        n_labels=len(labels),
+        n_languages=labels["lang"].nunique(),
+        table="\n".join(lines),
+        out="; ".join(left_out),
+        notices=notices.rstrip(),
     )

@@ -102,58 +102,56 @@ def apply_corrections(labels: pd.DataFrame, corrections: pd.DataFrame) -> pd.Dat
     }
     order = {wnid: number for number, wnid in enumerate(dict.fromkeys(labels["wnid"]))}
     for row in corrections.to_dict("records"):
-        key, label = (row["lang"], row["wnid"]), row["label"]
-        old, was = rows.get(key), row.get("was")
-        if (
-            row["wnid"] not in order
-            or (not old and not label)
-            or (was and was != (old or {}).get("label"))
-        ):
-            who = (
-                f"class {row['wnid']} in {languages.name(row['lang'])} ({row['lang']})"
-            )
-            now = (
-                f"{was or 'it had'!r}, and the label set has"
-                f" {old['label'] if old else 'none'!r}"
-            )
-            raise InputError(
-                f"The correction of {who} is of the label {now}: use the set that was"
-                " judged."
-            )
-        if not label:
+        key = (row["lang"], row["wnid"])
+        old = rows.get(key)
+        _check_correction(row, old, order)
+        if not row["label"]:
             del rows[key]
-        elif old and label == old["label"]:
-            rows[key] = old | {
-                "confirmed_by": [
-                    *(one for one in old["confirmed_by"] if one != VERIFIED),
-                    VERIFIED,
-                ]
-            }
         else:
-            others = [
-                one
-                for one in (old or {"alternatives": []})["alternatives"]
-                if one != label
-            ]
-            new = {
-                "label": label,
-                "alternatives": others,
-                "source": VERIFIED,
-                "licence": "not stated",
-            }
-            rows[key] = (
-                dict(zip(("lang", "wnid"), key, strict=True))
-                | new
-                | {"confirmed_by": []}
-            )
-    made = pd.DataFrame(rows.values(), columns=list(tables.SCHEMAS["labels"][0]))
-    made = made.sort_values(
+            rows[key] = _corrected(row, old)
+    corrected = pd.DataFrame(rows.values(), columns=list(tables.SCHEMAS["labels"][0]))
+    corrected = corrected.sort_values(
         "wnid", key=lambda wnids: wnids.map(order), kind="stable"
     ).sort_values("lang", kind="stable")
-    return tables.check(
-        made.assign(ambiguous=label_rules.shared_labels(made)).reset_index(drop=True),
-        "labels",
+    ambiguous = label_rules.shared_labels(corrected)
+    corrected = corrected.assign(ambiguous=ambiguous).reset_index(drop=True)
+    return tables.check(corrected, "labels")
+
+
+def _check_correction(row: dict, old: dict | None, order: dict[str, int]) -> None:
+    """Raise InputError for a correction of a class that the label set has not, or of
+    another label than the one that was judged.
+    """
+    label_now, was = (old or {}).get("label"), row.get("was")
+    nothing_to_remove = not old and not row["label"]
+    if row["wnid"] in order and not nothing_to_remove and was in (None, "", label_now):
+        return
+    lang = row["lang"]
+    raise InputError(
+        f"The correction of class {row['wnid']} in {languages.name(lang)} ({lang}) is"
+        f" of the label {was or 'it had'!r}, and the label set has"
+        f" {label_now if old else 'none'!r}: use the set that was judged."
     )
+
+
+def _corrected(row: dict, old: dict | None) -> dict:
+    """Return the row of a label set that a correction makes of the old one: its label
+    is confirmed, or another one stands there.
+    """
+    label = row["label"]
+    if old and label == old["label"]:
+        others = [source for source in old["confirmed_by"] if source != VERIFIED]
+        return old | {"confirmed_by": [*others, VERIFIED]}
+    alternatives = old["alternatives"] if old else []
+    return {
+        "lang": row["lang"],
+        "wnid": row["wnid"],
+        "label": label,
+        "alternatives": [word for word in alternatives if word != label],
+        "source": VERIFIED,
+        "licence": "not stated",
+        "confirmed_by": [],
+    }
 
 
 def _read(
@@ -190,29 +188,18 @@ def _wnids(table: pd.DataFrame, classes: str, path: str | os.PathLike) -> list[s
     """Return the class of each row: its wnid, or that of the class one of whose names
     it gives.
     """
-    words = (
-        class_list(classes)
-        .assign(name=lambda listed: listed["name"].str.split(", "))
-        .explode("name")
-    )
-    known, wnids = (
-        words.groupby(words["name"].map(label_rules.same))["wnid"].agg(list),
-        [],
-    )
-    for row, value in enumerate(
-        table[_column(table, ("wnid", "class"), path)].str.strip()
-    ):
-        fits = (
-            [value]
-            if re.fullmatch(r"n\d{8}", value)
-            else known.get(label_rules.same(value), [])
-        )
+    listed = class_list(classes)
+    names = listed.assign(name=listed["name"].str.split(", ")).explode("name")
+    wnids_of = names.groupby(names["name"].map(label_rules.same))["wnid"].agg(list)
+    given = table[_column(table, ("wnid", "class"), path)].str.strip()
+    wnids = []
+    for row, value in enumerate(given):
+        is_wnid = re.fullmatch(r"n\d{8}", value)
+        fits = [value] if is_wnid else wnids_of.get(label_rules.same(value), [])
         if len(fits) != 1:
-            hint = (
-                f"several: give the wnid, {' or '.join(fits)}."
-                if fits
-                else f"no class: {near(value, words.name)}"
-            )
+            hint = f"no class: {near(value, names['name'])}"
+            if fits:
+                hint = f"several: give the wnid, {' or '.join(fits)}."
             raise InputError(
                 f"In {Path(path).name}, {own_tables.place(table, row)} has the class"
                 f" {value!r}, which is {hint}"

@@ -136,9 +136,9 @@ def translated(name: str) -> pd.DataFrame:
         table = released()
         return table[table["lang"] != ENGLISH].reset_index(drop=True)
     table = tables.read(name, "templates")
-    if known := sorted(set(table["prompts"]).intersection(NAMES)):
+    if taken := sorted(set(table["prompts"]).intersection(NAMES)):
         raise InputError(
-            f"The prompts {name} are called {known[0]!r}, which the study has: give"
+            f"The prompts {name} are called {taken[0]!r}, which the study has: give"
             " another name."
         )
     if tables.from_user(tables.locate(name)):
@@ -235,14 +235,12 @@ def defects(table: pd.DataFrame) -> pd.DataFrame:
     different when stray spaces are removed; and how many have each of the `_marks`.
     """
     originals = templates("openai-80")
-    known, words = (
-        {_plain(text) for text in originals},
-        {word for text in originals for word in _words(text)},
-    )
+    english = {_plain(text) for text in originals}
+    english_words = {word for text in originals for word in _words(text)}
     marks = pd.DataFrame(
         [
-            _marks(each.template, each.lang, each.strategy, known, words)
-            for each in table.itertuples()
+            _marks(row.template, row.lang, row.strategy, english, english_words)
+            for row in table.itertuples()
         ]
     )
     counted = marks.groupby(table["lang"].to_numpy()).sum().astype(int)
@@ -256,17 +254,16 @@ def defects(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _marks(
-    text: str, lang: str, strategy: str, known: set[str], words: set[str]
+    text: str, lang: str, strategy: str, english: set[str], english_words: set[str]
 ) -> dict[str, bool]:
-    """Return which defects one template has; `known`: the English templates, `words`:
-    those in them.
+    """Return which defects one template has; `english`: the English templates,
+    `english_words`: the words in them.
     """
-    rest, own = text.replace("{}", " "), _words(text)
+    rest, words = text.replace("{}", " "), _words(text)
     written, native = languages.scripts_of(rest), languages.native_scripts(lang)
-    other_chinese = (
-        lang in ("zh", "zh-Hant")
-        and cleaning.chinese(rest) == {"zh": "Hant", "zh-Hant": "Hans"}[lang]
-    )
+    other_script = {"zh": "Hant", "zh-Hant": "Hans"}.get(lang)
+    other_chinese = bool(other_script) and cleaning.chinese(rest) == other_script
+    has_letters = any(unicodedata.category(letter)[0] == "L" for letter in rest)
     return {
         "stray_spaces": tidy_text(text) != text,  # of any kind, of which the next three
         "double_spaces": bool(re.search(r"\s\s", text)),
@@ -275,20 +272,15 @@ def _marks(
         "no_placeholder": "{}" not in text,
         "more_placeholders": text.count("{}") > 1,
         "appended": strategy == "appended",
-        "english": (
-            bool(own) and _plain(text) in known
-        ),  # but for spaces, case and the last full stop
-        "english_words": (
-            bool(own) and set(own) <= words
-        ),  # a borrowed word counts: at most so many are English
+        # But for spaces, case and the last full stop.
+        "english": bool(words) and _plain(text) in english,
+        # A borrowed word counts: at most so many are English.
+        "english_words": bool(words) and set(words) <= english_words,
         "wrong_script": bool(written) and (not written & native or other_chinese),
         "mixed_script": bool(written & native and written - native),
-        "bare": not any(
-            unicodedata.category(letter)[0] == "L" for letter in rest
-        ),  # nothing but the label
-        "repetitive": bool(
-            re.search(r"(\S{1,12}?)(?:\s?\1){4,}", rest)
-        ),  # one piece of text five times in a row
+        "bare": not has_letters,  # nothing but the label
+        # One piece of text five times in a row.
+        "repetitive": bool(re.search(r"(\S{1,12}?)(?:\s?\1){4,}", rest)),
     }
 
 

@@ -98,8 +98,8 @@ def class_lists() -> list[str]:
     )
 
 
-def notes(known: pd.DataFrame) -> pd.DataFrame:
-    """Return the words of `known` senses that are Latin names or general words: lang,
+def notes(senses: pd.DataFrame) -> pd.DataFrame:
+    """Return the words of senses that are Latin names or general words: lang,
     wnid, word (small letters), note.
 
     "taxon", not in English and Latin: a family or higher rank of a class in WordNet, or
@@ -108,71 +108,75 @@ def notes(known: pd.DataFrame) -> pd.DataFrame:
     a class above, too; "too general" where English has a term of several words for the
     class. Reads NLTK's wordnets; words are compared after `cleaning.SPELLING`.
     """
-    above, names, listed, rows, compounds = {}, set(), {}, set(), set()
-    for wnid, synset in zip(
-        known["wnid"].unique(), wordnets.synsets(known["wnid"].unique()), strict=True
-    ):
-        kinds = list(synset.closure(lambda one: one.hypernyms()))
-        compounds |= {wnid} if "_" in synset.lemma_names()[0] else set()
-        above[wnid] = {f"n{kind.offset():08d}" for kind in kinds}
-        groups = (
-            group
-            for kind in [synset, *kinds]
-            for group in kind.closure(lambda one: one.member_holonyms())
-        )
-        names |= {name.lower() for group in groups for name in group.lemma_names()}
+    above, groups, compounds = _taxonomy(senses["wnid"].unique())
     ranks = {
         name.split("_")[1]
-        for name in names
+        for name in groups
         if re.match("(sub|super)?(family|order|class|phylum)_", name)
     }
+    listed = {}  # language and word -> the classes that it names
     more = read_wordnets(sorted(set(above).union(*above.values())))
     for row in cleaning.clean(more, cleaning.SPELLING).itertuples():
         listed.setdefault((row.lang, row.lemma.casefold()), set()).add(row.wnid)
-    for row in (
-        cleaning.clean(known, cleaning.SPELLING)
-        .query("lang not in ['en', 'la']")
-        .itertuples()
-    ):
+
+    rows = set()
+    spelt = cleaning.clean(senses, cleaning.SPELLING)
+    for row in spelt.query("lang not in ['en', 'la']").itertuples():
         word = row.lemma.casefold()
-        first, *rest = word.split()
-        latin = (
-            re.search("(us|is|um|i|ae|ns|es)$", rest[0]) and f"genus_{first}" in names
-            if rest
-            else word in ranks
-        )
-        if latin or re.fullmatch("[a-z]+(idae|inae|iformes|oidea|ptera)", word):
+        if _is_latin(word, groups, ranks):
             rows.add((row.lang, row.wnid, word, "taxon"))
         elif listed[row.lang, word] & above[row.wnid]:
-            rows.add(
-                (
-                    row.lang,
-                    row.wnid,
-                    word,
-                    "too general" if row.wnid in compounds else "general",
-                )
-            )
+            note = "too general" if row.wnid in compounds else "general"
+            rows.add((row.lang, row.wnid, word, note))
     return pd.DataFrame(sorted(rows), columns=["lang", "wnid", "word", "note"])
+
+
+def _taxonomy(
+    wnids: Iterable[str],
+) -> tuple[dict[str, set[str]], set[str], set[str]]:
+    """Return, by WordNet, the classes above each class, the names (small letters) of
+    the groups that it and these belong to, and the classes that English calls by
+    several words.
+    """
+    wnids = list(wnids)
+    above, groups, compounds = {}, set(), set()
+    for wnid, synset in zip(wnids, wordnets.synsets(wnids), strict=True):
+        kinds = list(synset.closure(lambda kind: kind.hypernyms()))
+        above[wnid] = {f"n{kind.offset():08d}" for kind in kinds}
+        if "_" in synset.lemma_names()[0]:
+            compounds.add(wnid)
+        for kind in [synset, *kinds]:
+            for group in kind.closure(lambda member: member.member_holonyms()):
+                groups |= {name.lower() for name in group.lemma_names()}
+    return above, groups, compounds
+
+
+def _is_latin(word: str, groups: set[str], ranks: set[str]) -> bool:
+    """Return whether a word is a Latin name: of a rank, of a species, or by its
+    ending.
+    """
+    if re.fullmatch("[a-z]+(idae|inae|iformes|oidea|ptera)", word):
+        return True
+    genus, *rest = word.split()
+    if not rest:
+        return word in ranks
+    has_ending = re.search("(us|is|um|i|ae|ns|es)$", rest[0])
+    return bool(has_ending) and f"genus_{genus}" in groups
 
 
 def describe(senses: pd.DataFrame, wordnets: pd.DataFrame) -> pd.DataFrame:
     """Return the manifest of `senses` made from `wordnets`, which `at_hand` gives; a
     wordnet always has a row.
     """
-    known = manifest()
-    facts = known.drop_duplicates("source").set_index("source")[
-        ["name", "authors", "version", "licence", "url"]
-    ]
-    sizes, keys = (
-        senses.groupby(["source", "lang"]).size(),
-        zip(wordnets["source"], wordnets["lang"], strict=True),
-    )
+    former = manifest()
+    columns = ["name", "authors", "version", "licence", "url"]
+    facts = former.drop_duplicates("source").set_index("source")[columns]
+    sizes = senses.groupby(["source", "lang"]).size()
+    keys = zip(wordnets["source"], wordnets["lang"], strict=True)
     rows = wordnets.assign(rows=[int(sizes.get(key, 0)) for key in keys])
-    rows = rows[(rows["rows"] > 0) | (rows["source"] != "wikt")].join(
-        facts, on="source"
-    )
-    absent = known[
-        (known["source"] != "wikt") & ~known["source"].isin(wordnets["source"])
-    ].assign(rows=0, sha256="")
-    both = pd.concat([rows, absent])[list(known)]
+    rows = rows[(rows["rows"] > 0) | (rows["source"] != "wikt")]
+    is_absent = ~former["source"].isin(wordnets["source"])
+    absent = former[is_absent & (former["source"] != "wikt")]
+    absent = absent.assign(rows=0, sha256="")
+    both = pd.concat([rows.join(facts, on="source"), absent])[list(former)]
     return both.sort_values(["source", "code"], ignore_index=True)

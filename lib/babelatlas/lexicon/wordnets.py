@@ -56,8 +56,8 @@ def sources() -> pd.DataFrame:
         "version": "CLIP_benchmark, commit 48de38c",
     }
     clip |= {"licence": "MIT", "url": "https://github.com/openai/CLIP"}
-    known = manifest().drop_duplicates("source").set_index("source")[list(clip)]
-    return pd.concat([pd.DataFrame(clip, index=["clip"]), known])
+    of_wordnets = manifest().drop_duplicates("source").set_index("source")[list(clip)]
+    return pd.concat([pd.DataFrame(clip, index=["clip"]), of_wordnets])
 
 
 def at_hand() -> pd.DataFrame:
@@ -70,11 +70,11 @@ def at_hand() -> pd.DataFrame:
     corpora = _corpora(_folder())
     listed = _listing(corpora)
     readers = {"wordnet-3.0": corpora[0], "wikt": corpora[2]}
-    contents = (
-        _bytes(readers.get(each.source, corpora[1]), each.file)
-        for each in listed.itertuples()
-    )
-    listed["sha256"] = [hashlib.sha256(content).hexdigest() for content in contents]
+    checksums = []
+    for wordnet in listed.itertuples():
+        content = _bytes(readers.get(wordnet.source, corpora[1]), wordnet.file)
+        checksums.append(hashlib.sha256(content).hexdigest())
+    listed["sha256"] = checksums
     return listed[["source", "code", "lang", "sha256"]]
 
 
@@ -91,7 +91,12 @@ def read_wordnets(wnids: Iterable[str], codes: Iterable[str] = ()) -> pd.DataFra
     damaged file (with the line), and a wordnet whose licence the manifest lacks.
     """
     wnids = list(dict.fromkeys(wnids))
-    wanted, english = {wnid[1:]: wnid for wnid in wnids}, synsets(wnids)
+    wanted = {wnid[1:]: wnid for wnid in wnids}
+    english = [
+        (wnid, lemma)
+        for wnid, synset in zip(wnids, synsets(wnids), strict=True)
+        for lemma in synset.lemma_names()
+    ]
     corpora = _corpora(_folder())
     listed = _listing(corpora)
     listed = listed[listed["lang"] != ""]
@@ -104,29 +109,19 @@ def read_wordnets(wnids: Iterable[str], codes: Iterable[str] = ()) -> pd.DataFra
             " names its licence."
         )
     rows = []
-    for each in listed.itertuples():
-        if each.source == "wordnet-3.0":
-            pairs = [
-                (wnid, lemma)
-                for wnid, one in zip(wnids, english, strict=True)
-                for lemma in one.lemma_names()
-            ]
-        else:
-            pairs = _pairs(
-                corpora[1 + (each.source == "wikt")],
-                each.file,
-                each.code.split("_")[0],
-                wanted,
-            )
-        words = ((wnid, lemma.replace("_", " ").strip()) for wnid, lemma in pairs)
-        rows += [
-            (each.lang, wnid, lemma, each.source, licences[each.source])
-            for wnid, lemma in words
-            if lemma
-        ]
-    table = pd.DataFrame(
-        rows, columns=list(tables.SCHEMAS["senses"][0])
-    ).drop_duplicates(tables.SCHEMAS["senses"][1])
+    columns, key = tables.SCHEMAS["senses"]
+    _, open_multilingual, wiktionary = corpora
+    for wordnet in listed.itertuples():
+        source, lang = wordnet.source, wordnet.lang
+        pairs = english
+        if source != "wordnet-3.0":
+            reader = wiktionary if source == "wikt" else open_multilingual
+            pairs = _pairs(reader, wordnet.file, wordnet.code.split("_")[0], wanted)
+        for wnid, lemma in pairs:
+            word = lemma.replace("_", " ").strip()
+            if word:
+                rows.append((lang, wnid, word, source, licences[source]))
+    table = pd.DataFrame(rows, columns=list(columns)).drop_duplicates(key)
     table["other"] = ~table["source"].str.startswith("wordnet")
     table = table.sort_values(
         ["lang", "wnid", "other", "source"], kind="stable", ignore_index=True
@@ -143,21 +138,22 @@ def synsets(wnids: Iterable[str]) -> list:
     """
     if (folder := _folder()) is None:
         download_corpora()
-    wordnet, found = _corpora(folder)[0], []
+    wordnet = _corpora(folder)[0]
+    found = []
     with warnings.catch_warnings():
         warnings.filterwarnings(
             "ignore", message="No WordNet synset found", category=UserWarning
         )
         for wnid in wnids:
-            known = re.fullmatch(
-                r"n[0-9]{8}", wnid
-            ) and wordnet.synset_from_pos_and_offset("n", int(wnid[1:]))
-            if not known:
+            synset = None
+            if re.fullmatch(r"n[0-9]{8}", wnid):
+                synset = wordnet.synset_from_pos_and_offset("n", int(wnid[1:]))
+            if not synset:
                 raise InputError(
                     f"{wnid!r} is no noun synset of WordNet 3.0, such as n02084071:"
                     " correct the list."
                 )
-            found.append(known)
+            found.append(synset)
     return found
 
 
@@ -280,10 +276,8 @@ def _pairs(
     """
     text = _bytes(reader, file).decode("utf-8-sig")
     if bad := BAD_LINE.search(text):
-        line, got = (
-            text.count("\n", 0, bad.start()) + 1,
-            text[bad.start() :].split("\n", 1)[0],
-        )
+        line = text.count("\n", 0, bad.start()) + 1
+        got = text[bad.start() :].split("\n", 1)[0]
         what = (
             f"is damaged in line {line}: expected an offset such as 02084071-n, a kind"
             f" and a word, got {got[:60]!r}"

@@ -4,7 +4,7 @@ import pandas as pd
 
 from babelatlas.base import languages
 from babelatlas.evaluation import disambiguation
-from babelatlas.stats import tests
+from babelatlas.report import formatting
 
 ENDS = ["value", "ci_low", "ci_high"]
 
@@ -49,7 +49,7 @@ def disambiguation_table(scores: pd.DataFrame) -> pd.DataFrame:
     `scores`: what `disambiguation.score_intervals` returns, of one model and data set.
     Numbers are in percent with one decimal; `n`: items.
     """
-    scores = scores[scores["variant"] == ""].assign(interval=tests.ranges)
+    scores = scores[scores["variant"] == ""].assign(interval=formatting.ranges)
     values = ["value", "interval", "n"]
     cells = scores.pivot(index="lang", columns="metric", values=values)
     percent = (100 * cells["value"].astype(float)).round(1)

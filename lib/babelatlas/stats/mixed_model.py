@@ -24,6 +24,7 @@ from scipy import stats as scipy_stats
 
 from babelatlas.base.errors import InputError
 from babelatlas.stats import bootstrap
+from babelatlas.stats.checks import check_columns
 
 OTHER = "other"
 
@@ -79,7 +80,10 @@ def scaled(table: pd.DataFrame, scale: str) -> pd.Series:
     [0.0]
     """
     value = table["value"].astype(float)
-    return value if scale == "accuracy" else SCALES[scale][0](_share(value, table["n"]))
+    if scale == "accuracy":
+        return value
+    to_scale, _ = SCALES[scale]
+    return to_scale(_share(value, table["n"]))
 
 
 def aic(fit: Fit, scale: str = "accuracy") -> float:
@@ -92,7 +96,8 @@ def aic(fit: Fit, scale: str = "accuracy") -> float:
     change = 0.0
     if scale != "accuracy":
         value, n = fit.table["value"].to_numpy(float), fit.table["n"].to_numpy(float)
-        spread = _share(value, n) * (1 - _share(value, n))
+        share = _share(value, n)
+        spread = share * (1 - share)
         slope = {"angle": 0.5 / np.sqrt(spread), "logit": 1 / spread}[scale]
         change = np.log(slope * n / (n + 1)).sum()
     return float(2 * fit.parameters - 2 * (fit.likelihood + change))
@@ -112,18 +117,15 @@ def design(
     for term in fixed:
         values = table[term]
         if pd.api.types.is_numeric_dtype(values):
-            terms[term], columns[term] = [term], values.to_numpy(float)
+            columns[term] = values.to_numpy(float)
+            terms[term] = [term]
             continue
-        if isinstance(values.dtype, pd.CategoricalDtype):
-            levels = list(values.cat.remove_unused_categories().cat.categories)
-        else:
-            sizes = values.value_counts()
-            levels = sorted(sizes.index, key=lambda level: (-sizes[level], level))
-        levels = sorted(levels[1:], key=lambda level: (level == OTHER, level))
-        added = {
-            f"{term}: {level}": (values == level).to_numpy(float) for level in levels
+        indicators = {
+            f"{term}: {level}": (values == level).to_numpy(float)
+            for level in _compared_levels(values)
         }
-        terms[term], columns = list(added), columns | added
+        columns |= indicators
+        terms[term] = list(indicators)
     matrix = pd.DataFrame(columns)
     rank = np.linalg.matrix_rank(matrix / matrix.std(ddof=0).replace(0, 1))
     if rank < matrix.shape[1]:
@@ -132,6 +134,16 @@ def design(
             " leave it out."
         )
     return matrix, terms
+
+
+def _compared_levels(values: pd.Series) -> list:
+    """Return the levels of a term but its reference, `OTHER` last (`design`)."""
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        levels = list(values.cat.remove_unused_categories().cat.categories)
+    else:
+        sizes = values.value_counts()
+        levels = sorted(sizes.index, key=lambda level: (-sizes[level], level))
+    return sorted(levels[1:], key=lambda level: (level == OTHER, level))
 
 
 def _random(
@@ -187,56 +199,95 @@ def fit(
     `design` raises, and InputError for too few rows or levels, a column `y` that does
     not vary, and an estimation that does not converge.
     """
+    table = table.reset_index(drop=True)
+    check_columns(
+        table, y=y, fixed=fixed, random=[group for group, _ in random.values()]
+    )
+    matrix, terms = design(table, fixed)
+    _check_enough(table, y, matrix.shape[1], [group for group, _ in random.values()])
+    effects = _random(table, random)
+    observed, columns = table[y].to_numpy(float), matrix.to_numpy()
+    estimated = _estimate(observed, columns, effects, reml)
+    if estimated is None:
+        raise InputError(
+            f"The mixed model of {y} did not converge: leave out an effect, such as"
+            f" {list(random)[-1]}."
+        )
+    fixed_effects, variances, residual, likelihood = estimated
+    fixed_part = columns @ fixed_effects
+    predicted, covariance = _predict_effects(
+        observed - fixed_part, columns, effects, variances, residual
+    )
+    fitted = fixed_part + np.hstack([part for _, part in effects.values()]) @ predicted
+    coefficients = _coefficients(matrix, terms, fixed_effects, covariance)
+    return Fit(
+        y=y,
+        fixed=tuple(fixed),
+        random=dict(random),
+        table=table.assign(fitted=fitted, fixed=fixed_part, residual=observed - fitted),
+        coefficients=coefficients,
+        covariance=covariance,
+        components=_components(random, variances, residual),
+        effects=_effects_by_level(random, effects, predicted),
+        likelihood=likelihood,
+        parameters=matrix.shape[1] + len(random) + 1,
+    )
+
+
+def _estimate(
+    observed: np.ndarray, columns: np.ndarray, effects: dict, reml: bool
+) -> tuple[np.ndarray, dict[str, float], float, float] | None:
+    """Return statsmodels' estimates: fixed effects, variance of each random one and of
+    the residual, and the logarithm of the likelihood; None where it does not converge.
+    """
     from statsmodels.regression.mixed_linear_model import MixedLM, VCSpec
     from statsmodels.tools.sm_exceptions import (
         ConvergenceWarning,
         SingularMatrixWarning,
     )
 
-    table = table.reset_index(drop=True)
-    bootstrap.check_columns(
-        table, y=y, fixed=fixed, random=[group for group, _ in random.values()]
-    )
-    matrix, terms = design(table, fixed)
-    _check_enough(table, y, matrix.shape[1], [group for group, _ in random.values()])
-    effects = _random(table, random)
     names = [
         [f"{name}[{level}]" for level in levels]
         for name, (levels, _) in effects.items()
     ]
-    parts = VCSpec(
+    components = VCSpec(
         list(effects),
-        [[part] for part in names],
+        [[columns_of_effect] for columns_of_effect in names],
         [{0: part} for _, part in effects.values()],
     )
     # statsmodels warns where a variance is below 0.01 in whatever unit: on this scale
     # that is no small number.
-    observed, columns, scale = (
-        table[y].to_numpy(float),
-        matrix.to_numpy(),
-        1000 / table[y].std(ddof=0),
-    )
+    scale = 1000 / observed.std()
+    n_rows, n_fixed = columns.shape
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         # A component whose estimate is 0, or a step of the search where it is: an
         # answer, and no fault.
         warnings.simplefilter("ignore", SingularMatrixWarning)
-        model = MixedLM(observed * scale, columns, np.zeros(len(table)), exog_vc=parts)
+        model = MixedLM(observed * scale, columns, np.zeros(n_rows), exog_vc=components)
         result = model.fit(reml=reml)
     if not result.converged:
-        raise InputError(
-            f"The mixed model of {y} did not converge: leave out an effect, such as"
-            f" {list(random)[-1]}."
-        )
+        return None
     variances = dict(zip(model.exog_vc.names, result.vcomp / scale**2, strict=True))
-    residual = result.scale / scale**2
-    parts = [
-        *([name, *grouped, variances[name]] for name, grouped in random.items()),
-        ["residual", "", "", residual],
-    ]
-    components = pd.DataFrame(parts, columns=["name", "group", "covariate", "variance"])
-    value = result.fe_params / scale
-    fixed_part = columns @ value
+    likelihood = result.llf + n_rows * np.log(scale) - reml * n_fixed * np.log(scale)
+    return (
+        result.fe_params / scale,
+        variances,
+        result.scale / scale**2,
+        float(likelihood),
+    )
+
+
+def _predict_effects(
+    rest: np.ndarray,
+    columns: np.ndarray,
+    effects: dict,
+    variances: dict[str, float],
+    residual: float,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the random effects as predicted from what the fixed ones leave (`rest`),
+    and the covariance of the fixed ones.
+    """
     both = np.hstack([part for _, part in effects.values()])
     spread = np.concatenate(
         [np.full(part.shape[1], variances[name]) for name, (_, part) in effects.items()]
@@ -245,43 +296,52 @@ def fit(
     # `residual` and V = Z G Z' + s2 I: G Z' V^-1 (y - X b) = G (Z' Z G + s2 I)^-1 Z' (y
     # - X b), all effects at once.
     inner = residual * np.eye(both.shape[1]) + (both.T @ both) * spread
-    predicted = spread * np.linalg.solve(inner, both.T @ (observed - fixed_part))
+    predicted = spread * np.linalg.solve(inner, both.T @ rest)
     # The covariance is (X' V^-1 X)^-1, as lme4's; statsmodels' own is the inverse of
     # the Hessian of all parameters.
-    weighed = (
-        columns - both @ (spread[:, None] * np.linalg.solve(inner, both.T @ columns))
-    ) / residual
-    covariance = np.linalg.inv(columns.T @ weighed)
-    levels = [
+    solved = np.linalg.solve(inner, both.T @ columns)
+    weighed = (columns - both @ (spread[:, None] * solved)) / residual
+    return predicted, np.linalg.inv(columns.T @ weighed)
+
+
+def _coefficients(
+    matrix: pd.DataFrame,
+    terms: dict[str, list[str]],
+    fixed_effects: np.ndarray,
+    covariance: np.ndarray,
+) -> pd.DataFrame:
+    """Return the coefficients of a fit: term ("" of the intercept), name, value, se."""
+    term_of = {name: term for term, names in terms.items() for name in names}
+    return pd.DataFrame(
+        {
+            "term": [term_of.get(name, "") for name in matrix],
+            "name": list(matrix),
+            "value": fixed_effects,
+            "se": np.sqrt(np.diag(covariance)),
+        }
+    )
+
+
+def _components(
+    random: dict[str, tuple[str, str]], variances: dict[str, float], residual: float
+) -> pd.DataFrame:
+    """Return the components of variance of a fit, the residual's last."""
+    rows = [[name, *grouped, variances[name]] for name, grouped in random.items()]
+    rows.append(["residual", "", "", residual])
+    return pd.DataFrame(rows, columns=["name", "group", "covariate", "variance"])
+
+
+def _effects_by_level(
+    random: dict[str, tuple[str, str]], effects: dict, predicted: np.ndarray
+) -> pd.DataFrame:
+    """Return the random effects of a fit: name, group, level, value."""
+    rows = [
         (name, random[name][0], level)
         for name, (levels, _) in effects.items()
         for level in levels
     ]
-    term_of = {name: term for term, names in terms.items() for name in names}
-    coefficients = {
-        "term": [term_of.get(name, "") for name in matrix],
-        "name": list(matrix),
-        "value": value,
-    }
-    fitted = fixed_part + both @ predicted
-    return Fit(
-        y=y,
-        fixed=tuple(fixed),
-        random=dict(random),
-        table=table.assign(fitted=fitted, fixed=fixed_part, residual=observed - fitted),
-        coefficients=pd.DataFrame(coefficients | {"se": np.sqrt(np.diag(covariance))}),
-        covariance=covariance,
-        components=components,
-        effects=pd.DataFrame(levels, columns=["name", "group", "level"]).assign(
-            value=predicted
-        ),
-        likelihood=float(
-            result.llf
-            + len(table) * np.log(scale)
-            - reml * matrix.shape[1] * np.log(scale)
-        ),
-        parameters=matrix.shape[1] + len(random) + 1,
-    )
+    table = pd.DataFrame(rows, columns=["name", "group", "level"])
+    return table.assign(value=predicted)
 
 
 def sums_by_cluster(
@@ -298,40 +358,38 @@ def sums_by_cluster(
     after them.
     """
     table = model.table if table is None else table.reset_index(drop=True)
-    (matrix, _), effects = design(table, model.fixed), _random(table, model.random)
+    matrix, _ = design(table, model.fixed)
+    effects = _random(table, model.random)
     variances = model.components.set_index("name")["variance"]
-    least = (
-        1e-9 * variances["residual"]
-    )  # an effect without variance is none; the bound keeps its prior finite
-    homes = {
+    # An effect without variance is none; the bound keeps its prior finite.
+    least = 1e-9 * variances["residual"]
+    within_clusters = {
         name: table.groupby(model.random[name][0])[cluster].nunique().max() == 1
         for name in effects
     }
-    crossed = {name: part for name, (_, part) in effects.items() if not homes[name]}
-    both = np.hstack([matrix.to_numpy(), *crossed.values()])
+    nested, crossed = {}, {}
+    for name, (_, part) in effects.items():
+        (nested if within_clusters[name] else crossed)[name] = part
+    columns = np.hstack([matrix.to_numpy(), *crossed.values()])
     prior = [
         np.full(part.shape[1], 1 / max(variances[name], least))
         for name, part in crossed.items()
     ]
     y = table[model.y].to_numpy(float)
-    names, index = np.unique(table[cluster].astype(str), return_inverse=True)
-    left, right = (
-        np.zeros((len(names), both.shape[1], both.shape[1])),
-        np.zeros((len(names), both.shape[1])),
-    )
-    for number in range(len(names)):
+    clusters, index = np.unique(table[cluster].astype(str), return_inverse=True)
+    n_columns = columns.shape[1]
+    left = np.zeros((len(clusters), n_columns, n_columns))
+    right = np.zeros((len(clusters), n_columns))
+    for number in range(len(clusters)):
         rows = np.flatnonzero(index == number)
         spread = variances["residual"] * np.eye(len(rows))
-        for name, (_, part) in effects.items():
-            if homes[name]:
-                spread += variances[name] * part[rows] @ part[rows].T
-        weighed = np.linalg.solve(spread, np.column_stack([both[rows], y[rows]]))
-        left[number], right[number] = (
-            both[rows].T @ weighed[:, :-1],
-            both[rows].T @ weighed[:, -1],
-        )
+        for name, part in nested.items():
+            spread += variances[name] * part[rows] @ part[rows].T
+        weighed = np.linalg.solve(spread, np.column_stack([columns[rows], y[rows]]))
+        left[number] = columns[rows].T @ weighed[:, :-1]
+        right[number] = columns[rows].T @ weighed[:, -1]
     return {
-        "clusters": list(names),
+        "clusters": list(clusters),
         "left": left,
         "right": right,
         "prior": np.concatenate([np.zeros(matrix.shape[1]), *prior]),
@@ -408,24 +466,23 @@ def in_points(model: Fit, coefficients: np.ndarray, scale: str) -> np.ndarray:
     Methodology 37, 23-51). The fitted values are those of all rows; only the effect
     varies between draws. The intercept has none (NaN).
     """
-    coefficients, inverse = np.atleast_2d(coefficients), SCALES[scale][1]
+    coefficients = np.atleast_2d(coefficients)
+    _, inverse = SCALES[scale]
     matrix, terms = design(model.table, model.fixed)
     column_of = {name: number for number, name in enumerate(matrix)}
     at = model.table["fitted"].to_numpy(float)
-    wide = _widening(model.table, scale)
+    widening = _widening(model.table, scale)
     points = np.full(coefficients.shape, np.nan)
     for columns in terms.values():
         numbers = [column_of[name] for name in columns]
         # Rows of a level that a draw has no effect for stay where they are.
-        without = (
-            at - np.nan_to_num(coefficients[:, numbers]) @ matrix[columns].to_numpy().T
-        )
+        term = np.nan_to_num(coefficients[:, numbers]) @ matrix[columns].to_numpy().T
+        without = at - term
         for number in numbers:
             step = coefficients[:, [number]]
             low = at - step / 2 if columns[0] in model.fixed else without
-            points[:, number] = 100 * (
-                (inverse(low + step) - inverse(low)) * wide
-            ).mean(axis=1)
+            gain = (inverse(low + step) - inverse(low)) * widening
+            points[:, number] = 100 * gain.mean(axis=1)
     return points
 
 
@@ -435,35 +492,44 @@ def wald(model: Fit) -> pd.DataFrame:
 
     df: Satterthwaite's, twice the squared variance of the coefficient over the variance
     of its estimate, from the expected information of the components, one of 0 taken as
-    known (Giesbrecht & Burns 1985, Biometrics 41, 477-486; as R's lmerTest).
+    known (Giesbrecht & Burns 1985, Biometrics 41, 477-486; as R's lmerTest). Written
+    here because statsmodels tests the effects of a mixed model by normal quantiles.
     """
     matrix = design(model.table, model.fixed)[0].to_numpy()
     variances = model.components["variance"].to_numpy()
-    parts = [
-        *(part for _, part in _random(model.table, model.random).values()),
-        np.eye(len(matrix)),
-    ]
-    inverse = np.linalg.inv(
-        sum(v * part @ part.T for v, part in zip(variances, parts, strict=True))
+    random_parts = [part for _, part in _random(model.table, model.random).values()]
+    parts = [*random_parts, np.eye(len(matrix))]
+    covariance_of_y = sum(
+        variance * part @ part.T
+        for variance, part in zip(variances, parts, strict=True)
     )
+    inverse = np.linalg.inv(covariance_of_y)
     weighed = inverse @ matrix
     rest = inverse - weighed @ model.covariance @ weighed.T
-    parts = [
+    positive = [
         part
-        for v, part in zip(variances, parts, strict=True)
-        if v > 1e-6 * variances[-1]
+        for variance, part in zip(variances, parts, strict=True)
+        if variance > 1e-6 * variances[-1]
     ]
     information = np.array(
-        [[((one.T @ rest @ other) ** 2).sum() / 2 for other in parts] for one in parts]
+        [
+            [((first.T @ rest @ second) ** 2).sum() / 2 for second in positive]
+            for first in positive
+        ]
     )
     slopes = np.array(
-        [((model.covariance @ (weighed.T @ part)) ** 2).sum(axis=1) for part in parts]
+        [
+            ((model.covariance @ (weighed.T @ part)) ** 2).sum(axis=1)
+            for part in positive
+        ]
     )
     spread = np.einsum("kp,kl,lp->p", slopes, np.linalg.inv(information), slopes)
     table = model.coefficients.assign(df=2 * np.diag(model.covariance) ** 2 / spread)
-    reach = scipy_stats.t.ppf(0.975, table["df"]) * table["se"]
+    half_width = scipy_stats.t.ppf(0.975, table["df"]) * table["se"]
     p = 2 * scipy_stats.t.sf(np.abs(table["value"] / table["se"]), table["df"])
-    return table.assign(p=p, low=table["value"] - reach, high=table["value"] + reach)
+    return table.assign(
+        p=p, low=table["value"] - half_width, high=table["value"] + half_width
+    )
 
 
 def effects(
@@ -481,20 +547,17 @@ def effects(
     (rows), n_clusters (0 for Wald's).
     """
     tested = wald(model)
-    values, point = (
-        tested["value"].to_numpy(),
-        in_points(model, tested["value"].to_numpy(), scale)[0],
-    )
+    values = tested["value"].to_numpy()
+    point = in_points(model, values, scale)[0]
     ends = [
+        # One coefficient at a time at its end, the others as estimated.
         np.diagonal(in_points(model, values + np.diag(tested[end] - values), scale))
         for end in ("low", "high")
     ]
     parts = [("Wald", *ends, 0)]
     for cluster in clusters:
-        drawn, n_clusters = (
-            resample(model, cluster, n_resamples, seed),
-            model.table[cluster].nunique(),
-        )
+        drawn = resample(model, cluster, n_resamples, seed)
+        n_clusters = model.table[cluster].nunique()
         low, high = np.full((2, len(values)), np.nan)
         low[1:], high[1:] = bootstrap.percentile_interval(
             in_points(model, drawn, scale)[:, 1:], n_clusters=n_clusters
@@ -527,40 +590,33 @@ def slopes(
     value, ci_low, ci_high (bootstrap over clusters, the components held), n (rows),
     n_clusters; the highest first.
     """
-    (group, covariate), names = model.random[name], list(model.coefficients["name"])
-    equations, n = sums_by_cluster(model, cluster), model.table[cluster].nunique()
-    drawn = np.vstack(
-        [np.ones((1, n)), bootstrap.resample_weights(n, n_resamples, seed)]
-    )
+    group, covariate = model.random[name]
+    names = list(model.coefficients["name"])
+    equations = sums_by_cluster(model, cluster)
+    n_clusters = model.table[cluster].nunique()
+    weights = bootstrap.resample_weights(n_clusters, n_resamples, seed)
+    # The first row is the estimate: every cluster once.
+    drawn = np.vstack([np.ones((1, n_clusters)), weights])
     solved = solve(equations, drawn, everything=True)
-    inverse, rows = SCALES[scale][1], []
-    for number, (effect, own) in enumerate(equations["levels"]):
+    common = solved[:, [names.index(fixed or covariate)]]
+    _, inverse = SCALES[scale]
+    rows = []
+    for number, (effect, level) in enumerate(equations["levels"], len(names)):
         if effect != name:
             continue
-        part = model.table[model.table[group].astype(str) == own]
-        at, wide = part["fitted"].to_numpy(float), _widening(part, scale)
-        step = (
-            solved[:, [names.index(fixed or covariate)]]
-            + solved[:, [len(names) + number]]
-        )
+        part = model.table[model.table[group].astype(str) == level]
+        at = part["fitted"].to_numpy(float)
+        step = common + solved[:, [number]]
         # Of a level: with it minus without it; of a number: half a unit above minus
         # half a unit below.
         low = at - step * (part[covariate].to_numpy(float) if fixed else 0.5)
-        points = 100 * ((inverse(low + step) - inverse(low)) * wide).mean(axis=1)
-        low, high = bootstrap.percentile_interval(points[1:], n_clusters=n)
-        rows.append(
-            [
-                own,
-                points[0],
-                float(low),
-                float(high),
-                len(part),
-                part[cluster].nunique(),
-            ]
-        )
-    table = pd.DataFrame(
-        rows, columns=["level", "value", "ci_low", "ci_high", "n", "n_clusters"]
-    )
+        gain = (inverse(low + step) - inverse(low)) * _widening(part, scale)
+        points = 100 * gain.mean(axis=1)
+        ends = bootstrap.percentile_interval(points[1:], n_clusters=n_clusters)
+        n_here = part[cluster].nunique()
+        rows.append([level, points[0], *map(float, ends), len(part), n_here])
+    columns = ["level", "value", "ci_low", "ci_high", "n", "n_clusters"]
+    table = pd.DataFrame(rows, columns=columns)
     return table.sort_values(
         ["value", "level"], ascending=[False, True], ignore_index=True
     )
@@ -576,11 +632,10 @@ def explained(model: Fit) -> pd.DataFrame:
     Evol. 5, 944-946): a component times the mean square of its covariate.
     """
     parts = {"fixed effects": float(model.table["fixed"].var(ddof=1))}
-    for row in model.components.to_dict("records"):
-        square = (
-            (model.table[row["covariate"]] ** 2).mean() if row["covariate"] else 1.0
-        )
-        parts[row["name"]] = float(row["variance"] * square)
+    for component in model.components.to_dict("records"):
+        covariate = component["covariate"]
+        square = (model.table[covariate] ** 2).mean() if covariate else 1.0
+        parts[component["name"]] = float(component["variance"] * square)
     total = sum(parts.values())
     sums_of = {
         "marginal": parts["fixed effects"],

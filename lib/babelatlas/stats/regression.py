@@ -8,8 +8,11 @@ from scipy import stats as scipy_stats
 
 from babelatlas.base.errors import InputError
 from babelatlas.stats import bootstrap, correlation
+from babelatlas.stats.checks import check_columns, check_numbers
 
 POINTS = 50  # of a line, at which its band is drawn
+FIT_COLUMNS = ["intercept", "slope", "per_doubling", "ci_low", "ci_high"]
+FIT_COLUMNS += ["r2", "max_residual"]
 
 
 def _line(
@@ -20,8 +23,11 @@ def _line(
     """
     n = drawn.sum(axis=1)
     mean_x, mean_y = drawn @ x / n, drawn @ y / n
-    xx, xy = drawn @ (x * x) / n - mean_x**2, drawn @ (x * y) / n - mean_x * mean_y
-    slope = np.divide(xy, xx, out=np.full(len(xx), np.nan), where=xx > 1e-12)
+    variance = drawn @ (x * x) / n - mean_x**2
+    covariance = drawn @ (x * y) / n - mean_x * mean_y
+    slope = np.divide(
+        covariance, variance, out=np.full(len(n), np.nan), where=variance > 1e-12
+    )
     return mean_y - slope * mean_x, slope
 
 
@@ -39,25 +45,24 @@ def regression_band(
     At `POINTS` values of x, evenly spread. Raises InputError for fewer than three rows,
     gaps, one x alone, or a single cluster.
     """
-    bootstrap.check_columns(table, x=x, y=y, cluster=cluster)
+    check_columns(table, x=x, y=y, cluster=cluster)
     if len(table) < 3:
         raise InputError(
             f"A line of {y} on {x} needs three rows at least, got {len(table)}: leave"
             " it out."
         )
-    bootstrap.check_numbers(table, [x, y], [cluster])
+    check_numbers(table, [x, y], [cluster])
     if table[x].nunique() < 2:
         raise InputError(
             f"A line of {y} on {x} needs two different values of {x}: leave it out."
         )
-    first, second = table[x].to_numpy(float), table[y].to_numpy(float)
-    at = np.linspace(first.min(), first.max(), POINTS)
-    fit = scipy_stats.linregress(first, second)
+    x_values, y_values = table[x].to_numpy(float), table[y].to_numpy(float)
+    at = np.linspace(x_values.min(), x_values.max(), POINTS)
+    fit = scipy_stats.linregress(x_values, y_values)
     drawn, n_clusters = correlation.crossed_weights(table, cluster, n_resamples, seed)
-    intercept, slope = _line(first, second, drawn)
-    low, high = bootstrap.percentile_interval(
-        intercept[:, None] + slope[:, None] * at, n_clusters=n_clusters
-    )
+    intercept, slope = _line(x_values, y_values, drawn)
+    lines = intercept[:, None] + slope[:, None] * at
+    low, high = bootstrap.percentile_interval(lines, n_clusters=n_clusters)
     return pd.DataFrame(
         {"x": at, "y": fit.intercept + fit.slope * at, "ci_low": low, "ci_high": high}
     )
@@ -96,18 +101,7 @@ def log_linear_fit(
         {"cluster": np.arange(len(y)) if cluster is None else np.asarray(cluster)}
     )
     n_clusters = clusters["cluster"].nunique()
-    row = dict.fromkeys(
-        [
-            "intercept",
-            "slope",
-            "per_doubling",
-            "ci_low",
-            "ci_high",
-            "r2",
-            "max_residual",
-        ],
-        np.nan,
-    )
+    row = dict.fromkeys(FIT_COLUMNS, np.nan)
     row |= {
         "n": len(y),
         "n_clusters": n_clusters,
@@ -128,11 +122,9 @@ def _reason_for_no_fit(sizes: np.ndarray, n_clusters: int) -> str:
         return f"one number of classes ({sizes[0]:.0f}), and a line needs two"
     if len(sizes) < 3:
         return "two results, and any line passes through both"
-    return (
-        ""
-        if n_clusters > 1
-        else "all results belong together, and an interval needs two that do not"
-    )
+    if n_clusters < 2:
+        return "all results belong together, and an interval needs two that do not"
+    return ""
 
 
 def _fit_with_interval(

@@ -204,7 +204,7 @@ def ranks(table: pd.DataFrame, label: str = "mean accuracy") -> np.ndarray:
     and their means, with intervals.
 
     `table`, the best first: model, value, ci_low, ci_high (fractions; NaN where there
-    is no interval), rank, rank_low, rank_high, letters (as `tests.compact_letters`
+    is no interval), rank, rank_low, rank_high, letters (as `compact_letters`
     gives them). A column of joined dots is one letter: the data do not decide which of
     its models is better. Returns the Axes of the three.
     """
