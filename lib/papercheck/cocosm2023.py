@@ -114,13 +114,12 @@ def published_report(model: str) -> pd.DataFrame:
     ]
     table = table[table["model"] == model]
     names = {ours: theirs for theirs, ours in METRICS.items()}
-    wide = table.assign(metric=table["metric"].map(names)).rename(
-        columns={"lang": "language", "variant": "meta"}
-    )
-    wide = wide.pivot_table(
+    table = table.assign(metric=table["metric"].map(names))
+    table = table.rename(columns={"lang": "language", "variant": "meta"})
+    report = table.pivot_table(
         index=["language", "meta"], columns="metric", values="value", sort=False
     )
-    return in_order(wide.rename_axis(columns=None).reset_index())
+    return in_order(report.rename_axis(columns=None).reset_index())
 
 
 def _names() -> dict[str, str]:

@@ -74,39 +74,34 @@ def read_retrieval(folder: str | Path) -> pd.DataFrame:
     for dataset in IMAGES:
         for name, model in prompt_gains.RESULT_MODELS.items():
             path = Path(folder) / dataset / f"{name}.json"
-            table = pd.DataFrame(
-                json.loads(path.read_text(encoding="utf-8"))["results"]
-            )
-            parts.append(
-                table.assign(
-                    dataset=dataset,
-                    model=model,
-                    table=f"results/retrieval/{dataset}/{name}.json",
-                )
-            )
+            results = json.loads(path.read_text(encoding="utf-8"))["results"]
+            address = f"results/retrieval/{dataset}/{name}.json"
+            table = pd.DataFrame(results).assign(table=address)
+            parts.append(table.assign(dataset=dataset, model=model))
     table = pd.concat(parts, ignore_index=True)
     table["lang"] = table["lang"].map(languages.canonical)
     recalls = ["t2i_r@1", "t2i_r@5", "t2i_r@10"]
     parts = []
     for (dataset, _), part in table.groupby(["dataset", "lang"]):
-        n = IMAGES[dataset]
-        captions = smallest_denominator(part[recalls].to_numpy(float).ravel(), n, 4 * n)
-        parts.append(
-            part.assign(value=part["t2i_r@1"].round(6), metric=T2I, n=captions)
-        )
-        parts.append(part.assign(value=part["i2t_r@1"].round(6), metric=I2T, n=n))
-    constant = {"task": "retrieval", "group": "", "variant": "", "note": ""}
-    constant |= {
-        "ci_low": np.nan,
-        "ci_high": np.nan,
-        "source": "babel-imagenet-retrieval",
-    }
-    table = (
-        pd.concat(parts)
-        .sort_values(["metric", "dataset", "model", "lang"], ignore_index=True)
-        .assign(**constant)
+        n_images = IMAGES[dataset]
+        values = part[recalls].to_numpy(float).ravel()
+        n_captions = smallest_denominator(values, n_images, 4 * n_images)
+        to_images, to_texts = part["t2i_r@1"].round(6), part["i2t_r@1"].round(6)
+        parts.append(part.assign(value=to_images, metric=T2I, n=n_captions))
+        parts.append(part.assign(value=to_texts, metric=I2T, n=n_images))
+    order = ["metric", "dataset", "model", "lang"]
+    table = pd.concat(parts).sort_values(order, ignore_index=True)
+    table = table.assign(
+        task="retrieval",
+        group="",
+        variant="",
+        note="",
+        ci_low=np.nan,
+        ci_high=np.nan,
+        source="babel-imagenet-retrieval",
     )
-    return tables.check(table[[*tables.SCHEMAS["published"][0]]], "published")
+    columns, _ = tables.SCHEMAS["published"]
+    return tables.check(table[list(columns)], "published")
 
 
 def read_counts(folder: str | Path) -> pd.DataFrame:
@@ -117,23 +112,19 @@ def read_counts(folder: str | Path) -> pd.DataFrame:
     all labels, as its authors count them), "fewest classes" among them, "other
     languages" (entries but English and Simple English).
     """
-    rows, folder = [], Path(folder)
+    folder = Path(folder)
+    rows = []
     for name, model in prompt_gains.RESULT_MODELS.items():
         path = folder / "results" / "babel-imagenet" / f"{name}.json"
-        rows.append(
-            (
-                "parameters",
-                model,
-                json.loads(path.read_text(encoding="utf-8"))["meta"]["parameters"],
-            )
-        )
-    labels = json.loads(
-        (folder / "data" / "babel_imagenet-298.json").read_text(encoding="utf-8")
-    )
+        facts = json.loads(path.read_text(encoding="utf-8"))["meta"]
+        rows.append(("parameters", model, facts["parameters"]))
+    path = folder / "data" / "babel_imagenet-298.json"
+    labels = json.loads(path.read_text(encoding="utf-8"))
     fewest = min(len(classes) for classes, _ in labels.values())
-    english = sum(code.lower() in (ENGLISH, "simple") for code in labels)
-    rows += [("labels", "entries", len(labels)), ("labels", "fewest classes", fewest)]
-    rows += [("labels", "other languages", len(labels) - english)]
+    others = [code for code in labels if code.lower() not in (ENGLISH, "simple")]
+    rows.append(("labels", "entries", len(labels)))
+    rows.append(("labels", "fewest classes", fewest))
+    rows.append(("labels", "other languages", len(others)))
     return pd.DataFrame(rows, columns=["kind", "name", "value"])
 
 
@@ -154,9 +145,8 @@ def notebook() -> pd.Series:
     decimals, by model and column of Table 2; "limits": the most classes that each group
     may have.
     """
-    return pd.read_csv(DATA / "geigle2024_notebook.csv").set_index(["kind", "name"])[
-        "value"
-    ]
+    table = pd.read_csv(DATA / "geigle2024_notebook.csv")
+    return table.set_index(["kind", "name"])["value"]
 
 
 @cache
@@ -169,12 +159,9 @@ def accuracies() -> pd.DataFrame:
     value can be off: 0 or half a printed unit), released (flag). Do not change the
     table: every caller gets the same one.
     """
-    found = published.read("babel-imagenet-results")[
-        ["model", "lang", "variant", "value"]
-    ]
-    return _preferred(
-        published.accuracy_by_language(PAPER), found, ["model", "lang", "variant"]
-    )
+    key = ["model", "lang", "variant"]
+    found = published.read("babel-imagenet-results")[[*key, "value"]]
+    return _preferred(published.accuracy_by_language(PAPER), found, key)
 
 
 @cache
@@ -186,33 +173,20 @@ def recalls() -> pd.DataFrame:
     `accuracies`, and image_to_text (the released recall@1 of captions, NaN where there
     is none). Do not change the table.
     """
-    table = published.read(PAPER)
-    table = table.loc[
-        (table["task"] == "retrieval") & (table["lang"] != ""),
-        ["dataset", "model", "lang", "value"],
-    ]
-    found = published.read("babel-imagenet-retrieval")
     key = ["dataset", "model", "lang"]
-    table = _preferred(table, found.loc[found["metric"] == T2I, [*key, "value"]], key)
-    back = found.loc[found["metric"] == I2T, [*key, "value"]].rename(
-        columns={"value": "image_to_text"}
-    )
-    captions = (
-        found[found["metric"] == T2I]
-        .groupby(["dataset", "lang"])["n"]
-        .first()
-        .rename("n")
-        .reset_index()
-    )
-    table = table.merge(back, on=key, how="left").merge(
-        captions, on=["dataset", "lang"], how="left"
-    )
+    printed = published.read(PAPER)
+    is_recall = (printed["task"] == "retrieval") & (printed["lang"] != "")
+    printed = printed.loc[is_recall, [*key, "value"]]
+    found = published.read("babel-imagenet-retrieval")
+    to_images = found[found["metric"] == T2I]
+    to_texts = found[found["metric"] == I2T].rename(columns={"value": "image_to_text"})
+    n_captions = to_images.groupby(["dataset", "lang"], as_index=False)["n"].first()
+    table = _preferred(printed, to_images[[*key, "value"]], key)
+    table = table.merge(to_texts[[*key, "image_to_text"]], on=key, how="left")
+    table = table.merge(n_captions, on=["dataset", "lang"], how="left")
     # The decimals of a printed recall are those of its table: Table 12 has one.
-    return table.assign(
-        half=table["half"].mask(
-            ~table["released"] & (table["dataset"] == "xtd"), 10 * HALF / 100
-        )
-    )
+    has_one_decimal = ~table["released"] & (table["dataset"] == "xtd")
+    return table.assign(half=table["half"].mask(has_one_decimal, 10 * HALF / 100))
 
 
 def _preferred(
@@ -221,11 +195,11 @@ def _preferred(
     table = printed.rename(columns={"value": "printed"}).merge(
         released, on=key, how="left", validate="one_to_one"
     )
-    known = table["value"].notna()
+    is_released = table["value"].notna()
     return table.assign(
         value=table["value"].fillna(table["printed"]),
-        half=np.where(known, 0, HALF / 100),
-        released=known,
+        half=np.where(is_released, 0, HALF / 100),
+        released=is_released,
     )
 
 
@@ -253,12 +227,8 @@ def _results(dataset: str, released: bool) -> tuple[pd.DataFrame, pd.Series]:
     table = table[table["released"] == released]
     if dataset in ("xflickrco", "xtd"):
         return table, table["model"] + " | " + table["lang"].replace({"ja": "jp"})
-    return (
-        table,
-        (table["lang"].replace({"tl": "fil"}) if dataset else table["lang"])
-        + " | "
-        + table["model"],
-    )
+    langs = table["lang"].replace({"tl": "fil"}) if dataset else table["lang"]
+    return table, langs + " | " + table["model"]
 
 
 def released_results(dataset: str = "") -> pd.DataFrame:
@@ -281,10 +251,8 @@ def nearest_shares(table: pd.DataFrame, names: pd.Series) -> pd.DataFrame:
     fail (two decimals of percent).
     """
     testable = rounding.refutable(table["n"], 4) > 0
-    return cells(
-        names[testable],
-        100 * rounding.nearest_share(table["printed"], table["n"])[testable],
-    )
+    nearest = rounding.nearest_share(table["printed"], table["n"])
+    return cells(names[testable], 100 * nearest[testable])
 
 
 def mean_recall(dataset: str, english: bool) -> pd.DataFrame:
@@ -294,11 +262,9 @@ def mean_recall(dataset: str, english: bool) -> pd.DataFrame:
     table = recalls().query("dataset == @dataset")
     table = table if english else table[table["lang"] != ENGLISH]
     means = table.groupby("model")[["value", "half"]].mean()
-    names = (
-        ("average | " + means.index)
-        if dataset == "xm3600"
-        else (means.index + " | average")
-    )
+    names = means.index + " | average"
+    if dataset == "xm3600":
+        names = "average | " + means.index
     return cells(names, 100 * means["value"], 100 * means["half"].to_numpy())
 
 
@@ -310,11 +276,8 @@ def mean_accuracy() -> pd.DataFrame:
 
 
 def _group_cells(table: pd.DataFrame) -> pd.Series:
-    return (
-        table["model"]
-        + " | "
-        + table["group"].map({group: column for column, group in COLUMNS.items()})
-    )
+    column_of = {group: column for column, group in COLUMNS.items()}
+    return table["model"] + " | " + table["group"].map(column_of)
 
 
 def image_mean_accuracy() -> pd.DataFrame:

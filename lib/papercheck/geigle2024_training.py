@@ -79,16 +79,14 @@ def adapted() -> pd.DataFrame:
     """
     table = published.read(SOURCE).query("metric == 'accuracy@1' and lang != ''")
     table = table.assign(value=100 * table["value"], group=table["lang"].map(_groups()))
-    before = table[table["variant"] == "no training"].set_index(["model", "lang"])[
-        "value"
-    ]
-    table = table[table["variant"] != "no training"]
-    keys = pd.MultiIndex.from_frame(table[["model", "lang"]])
-    table = table.assign(before=before.reindex(keys).to_numpy())
-    table = table.assign(gain=table["value"] - table["before"])
-    return table[
-        ["table", "model", "variant", "lang", "group", "value", "before", "gain"]
-    ].reset_index(drop=True)
+    key = ["model", "lang"]
+    is_untrained = table["variant"] == "no training"
+    untrained = table[is_untrained].set_index(key)["value"]
+    table = table[~is_untrained]
+    before = untrained.reindex(pd.MultiIndex.from_frame(table[key])).to_numpy()
+    table = table.assign(before=before, gain=table["value"] - before)
+    columns = ["table", "model", "variant", "lang", "group", "value", "before", "gain"]
+    return table[columns].reset_index(drop=True)
 
 
 def resources() -> pd.DataFrame:
@@ -105,18 +103,12 @@ def resources() -> pd.DataFrame:
     }
     table = published.read(SOURCE).query("table == '4'")
     table = table[table["metric"].isin([*names, "classes", "taught"])]
-    wide = (
-        table.pivot(index="lang", columns="metric", values="value")
-        .rename(columns=names)
-        .reset_index()
-    )
-    wide = wide.astype({"classes": int, "taught": bool}).assign(
-        group=wide["lang"].map(_groups())
-    )
-    wide = wide.sort_values("classes", ignore_index=True, kind="stable").rename_axis(
-        columns=None
-    )
-    return wide[["lang", "group", "classes", "log_tokens", "log_examples", "taught"]]
+    found = table.pivot(index="lang", columns="metric", values="value")
+    found = found.rename(columns=names).rename_axis(columns=None).reset_index()
+    found = found.astype({"classes": int, "taught": bool})
+    found["group"] = found["lang"].map(_groups())
+    found = found.sort_values("classes", ignore_index=True, kind="stable")
+    return found[["lang", "group", "classes", "log_tokens", "log_examples", "taught"]]
 
 
 def table7(
@@ -136,14 +128,9 @@ def table7(
     table = accuracies(variant).merge(groups, on="lang")
     parts = []
     for source, model in LISTS.items():
-        listed = table["lang"].isin(lists[model])
-        both = table[table["model"].isin([model, CONTROL])].assign(
-            taught=listed, languages_of=source
-        )
-        both = both.sort_values(
-            "model", key=lambda names, model=model: names != model, kind="stable"
-        )
-        parts.append(both)
+        is_listed = table["lang"].isin(lists[model])
+        of_source = table.assign(taught=is_listed, languages_of=source)
+        parts += [of_source[of_source["model"] == name] for name in (model, CONTROL)]
     table = pd.concat(parts, ignore_index=True)
     found = training_languages.differences(
         table, by=["model", "languages_of", "group"], **options
@@ -157,17 +144,14 @@ def _languages(which: str) -> pd.DataFrame:
     """
     if which in ("Table 5", "all"):
         table = published.groups(PAPER).query("lang != 'en'")
-        return (
-            table
-            if which == "Table 5"
-            else table.assign(group=table["group"].map(training_languages.THREE))
-        )
+        if which == "all":
+            table["group"] = table["group"].map(training_languages.THREE)
+        return table
     table = training_languages.three_groups(PAPER)
     if which == "prompts":
-        known = published.read(RELEASED).query("variant == 'translated prompts'")[
-            "lang"
-        ]
-        table = table[table["lang"].isin(known)]
+        results = published.read(RELEASED)
+        is_translated = results["variant"] == "translated prompts"
+        table = table[table["lang"].isin(results.loc[is_translated, "lang"])]
     return table
 
 
@@ -179,25 +163,18 @@ def listed_languages(english: bool = True, ours: bool = False) -> pd.DataFrame:
     """Return the numbers of languages of Table 1: what authors state, without English,
     or what our lists have.
     """
-    found = {name: models_of_paper()[row] for name, row in SOURCES.items()}
-    sizes = {
-        name: len(model.languages) if ours else model.n_languages
-        for name, model in found.items()
-    }
-    return cells(
-        {f"{name} | #Langs": size - (not english) for name, size in sizes.items()}
-    )
+    found = {}
+    for name, row in SOURCES.items():
+        model = models_of_paper()[row]
+        n = len(model.languages) if ours else model.n_languages
+        found[f"{name} | #Langs"] = n if english else n - 1
+    return cells(found)
 
 
 def translated_captions() -> pd.DataFrame:
     """Return the captions of NLLB-SigLIP's training in all languages, in millions."""
-    return cells(
-        {
-            "NLLB-SigLIP | #Data": (
-                CAPTIONS * models_of_paper()[SOURCES["NLLB-SigLIP"]].n_languages / 1e6
-            )
-        }
-    )
+    model = models_of_paper()[SOURCES["NLLB-SigLIP"]]
+    return cells({"NLLB-SigLIP | #Data": CAPTIONS * model.n_languages / 1e6})
 
 
 def untrained_accuracy(variant: str) -> pd.DataFrame:
@@ -218,9 +195,8 @@ def gains_by_language(*groups: str) -> pd.Series:
     objectives. Groups of Table 5.
     """
     table = adapted().query("table == '4' and group in @groups")
-    return (
-        table.groupby("lang")["gain"].max().sort_values(ascending=False, kind="stable")
-    )
+    largest = table.groupby("lang")["gain"].max()
+    return largest.sort_values(ascending=False, kind="stable")
 
 
 def second_gain() -> pd.DataFrame:
@@ -351,38 +327,30 @@ def assignments() -> pd.DataFrame:
     """Return every way to set Table 6's eleven numbers under eleven of sixteen
     languages, in their order.
 
-    One row each: languages (codes, separated by spaces), said (whether accuracy then
-    falls throughout, except for Sinhala with OpenCLIP, as section B.3 has it),
+    One row each: languages (codes, separated by spaces), as_in_text (whether accuracy
+    then falls throughout, except for Sinhala with OpenCLIP, as section B.3 has it),
     wikimatrix (whether they are the languages that WikiMatrix has).
     """
     table = adapted()
-    fourth, sixth = (table[table["table"] == number] for number in "46")
-    order, known = (list(dict.fromkeys(part["lang"])) for part in (fourth, sixth))
-    before = fourth.drop_duplicates(["model", "lang"]).pivot(
-        index="model", columns="lang", values="before"
-    )[order]
-    values = sixth.groupby("model", sort=False)["value"].agg(list).loc[before.index]
-    chosen = np.array(list(combinations(range(len(order)), len(known))))
-    gains = np.stack(
-        [
-            np.array(values[model]) - before.loc[model].to_numpy()[chosen]
-            for model in before.index
-        ]
-    )
-    sinhala = (chosen == order.index("si"))[None] & (before.index == OPENCLIP["B-32"])[
-        :, None, None
-    ]
-    said = ((gains < 0) != sinhala).all(axis=(0, 2)) & (
-        chosen == order.index("si")
-    ).any(axis=1)
-    names = [" ".join(order[place] for place in row) for row in chosen]
-    return pd.DataFrame(
-        {
-            "languages": names,
-            "said": said,
-            "wikimatrix": [name == " ".join(known) for name in names],
-        }
-    )
+    table_4 = table[table["table"] == "4"]
+    table_6 = table[table["table"] == "6"]
+    langs = table_4["lang"].unique().tolist()
+    langs_of_table_6 = table_6["lang"].unique().tolist()
+    once = table_4.drop_duplicates(["model", "lang"])
+    before = once.pivot(index="model", columns="lang", values="before")[langs]
+    values = table_6.groupby("model", sort=False)["value"].agg(list)
+    # Places of languages: (ways, numbers of the table).
+    chosen = np.array(list(combinations(range(len(langs)), len(langs_of_table_6))))
+    is_sinhala = chosen == langs.index("si")
+    as_in_text = is_sinhala.any(axis=1)
+    for model in before.index:
+        gains = np.array(values[model]) - before.loc[model].to_numpy()[chosen]
+        may_rise = is_sinhala if model == OPENCLIP["B-32"] else False
+        as_in_text &= ((gains < 0) != may_rise).all(axis=1)
+    names = [" ".join(langs[place] for place in row) for row in chosen]
+    wikimatrix = [name == " ".join(langs_of_table_6) for name in names]
+    columns = {"languages": names, "as_in_text": as_in_text, "wikimatrix": wikimatrix}
+    return pd.DataFrame(columns)
 
 
 def errata() -> pd.DataFrame:
@@ -578,8 +546,9 @@ def _table6_facts() -> dict[str, dict]:
     rises = sixth[sixth["gain"] > 0]
     every = assignments()
     known = set(sixth["lang"])
-    said = [
-        set(codes.split()) - known for codes in every.loc[every["said"], "languages"]
+    strange = [
+        set(codes.split()) - known
+        for codes in every.loc[every["as_in_text"], "languages"]
     ]
     sizes = {"n_numbers": counts["6"], "n_languages": counts["4"]}
     return {
@@ -592,10 +561,10 @@ def _table6_facts() -> dict[str, dict]:
                     for row in rises.itertuples()
                 ),
                 "n_ways": len(every),
-                "n_said": len(said),
-                "n_strange": sum(map(bool, said)),
+                "n_said": len(strange),
+                "n_strange": sum(map(bool, strange)),
                 "strange": " or ".join(
-                    sorted(languages.name(code) for code in set().union(*said))
+                    sorted(languages.name(code) for code in set().union(*strange))
                 ),
                 "languages": " and ".join(rises["lang"].map(languages.name)),
             }

@@ -164,9 +164,9 @@ def concepts_selected() -> pd.DataFrame:
     whose examples they cover.
     """
     table = concepts.shipped().query("collection == @concepts.MARVL")
+    langs_of_row = table["lang"].str.split()
     by_lang = {
-        lang: table[[lang in each.split() for each in table["lang"]]]
-        for lang in LANGUAGES
+        lang: table[[lang in langs for langs in langs_of_row]] for lang in LANGUAGES
     }
     whole = [
         lang
@@ -292,12 +292,11 @@ def few_languages(english: bool = True, source: str = "") -> pd.DataFrame:
     numbers = table["n_wikipedias"] if english else table["n_wikipedias"] - 1
     if source:
         placed = concepts.wals().query("source == @source & family != ''")["code"]
-        numbers = pd.Series(
-            [len({*each.split()} & {*placed}) for each in table["wikipedias"]]
-        )
-    return cells(
-        {f"synsets in {FEW} languages or fewer": 100 * (numbers <= FEW).mean()}
-    )
+        placed = set(placed)
+        codes = table["wikipedias"].str.split()
+        numbers = codes.map(lambda codes: len(placed.intersection(codes)))
+    share = (numbers <= FEW).mean()
+    return cells({f"synsets in {FEW} languages or fewer": 100 * share})
 
 
 def eurasian(source: str) -> pd.DataFrame:
@@ -505,16 +504,16 @@ def logs() -> pd.Series:
     found = pd.Series(100 * rows["value"].to_numpy(), names)
     # The models without a zero-shot row have their results in English in those of
     # translate test.
-    known = {
+    cells_printed = {
         cell
         for place in ("Table 4", "Table 5", "Figure 9", "Section 6")
         for cell in printed(place).index
     }
     found.index = [
-        name if name in known else name.replace(ZERO, TRANSLATED)
+        name if name in cells_printed else name.replace(ZERO, TRANSLATED)
         for name in found.index
     ]
-    return found[found.index.isin(list(known))]
+    return found[found.index.isin(list(cells_printed))]
 
 
 def logged(decimals: int | None = None) -> pd.DataFrame:
@@ -631,14 +630,14 @@ def ends_of_gains(which: str) -> pd.DataFrame:
     the averages over languages of "own" ("averages").
     """
     test, zero = language_scores("4", TRANSLATED), language_scores("4", ZERO)
-    own = test.loc[zero.index] - zero
+    over_itself = test.loc[zero.index] - zero
     if which == "each":
         found = pd.concat([stacked(test - zero.loc[model]) for model in zero.index])
     else:
         found = {
-            "own": stacked(own),
+            "own": stacked(over_itself),
             "mean": stacked(test - zero.mean()),
-            "averages": own.mean(axis=1),
+            "averages": over_itself.mean(axis=1),
         }[which]
     return _ends("gain of translate test", found)
 

@@ -126,7 +126,7 @@ def _page_facts() -> dict[str, dict]:
     numbers = counted.loc[counted["collection"] == concepts.IMAGENET, "n_wikipedias"]
     limits = np.arange(numbers.max() + 1)
     marvls = table[table["collection"] == concepts.MARVL]
-    english = ["en" in each.split() for each in marvls["wikipedias"]]
+    english = ["en" in codes for codes in marvls["wikipedias"].str.split()]
     n_found = marvls["wikipedias"].str.split().str.len()
     released = int(sum(marvl("concepts"))) - marvls["lang"].str.contains(" ").sum()
     both = (
@@ -287,8 +287,9 @@ def _text_facts() -> dict[str, dict]:
     """Return what concerns statements of the text."""
     gain = paper.by_hand().drop("mUNITER").round(1)
     gap, percent = paper.gaps(), paper.gaps(percent=True)
-    each = paper.english_scores(paper.TRANSLATED)
-    each = -paper.language_scores("4", paper.TRANSLATED).sub(each, axis=0).mean()
+    in_english = paper.english_scores(paper.TRANSLATED)
+    by_language = paper.language_scores("4", paper.TRANSLATED)
+    drops = -by_language.sub(in_english, axis=0).mean()
     gains = {
         which: "{:.1f} to {:.1f}".format(*paper.ends_of_gains(which)["value"])
         for which in ("own", "mean", "each")
@@ -314,7 +315,7 @@ def _text_facts() -> dict[str, dict]:
             "n": len(gap),
             "n_above": (gap > 10).sum(),
             "by_language": ", ".join(
-                f"{lang.upper()} {each[lang]:.1f}" for lang in LANGUAGES
+                f"{lang.upper()} {drops[lang]:.1f}" for lang in LANGUAGES
             ),
             "mean": gap.mean(),
             "least": gap.min(),

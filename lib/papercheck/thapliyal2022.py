@@ -369,29 +369,21 @@ def tie_orders(lang: str, column: str) -> pd.DataFrame:
         if len(tied) != 2:
             continue
         first, second = tied["pair"]
-        own = np.array([pair == first for pair in pairs]) & (size == value)
+        of_first = np.array([pair == first for pair in pairs]) & (size == value)
         found = {}
         for name, step in (("larger", 0.2), ("smaller", -0.2)):
-            moved = part[column] + own * np.sign(part[column]) * step * HALF["CIDEr"]
+            change = np.sign(part[column]) * step * HALF["CIDEr"]
+            moved = part[column] + of_first * change
             whole = both_ways(part.assign(**{column: moved}))
             result = correlation.correlate(
                 whole, "SxS", column, "pair", correlation.METHODS, 1
             )
             found[name] = result.set_index("method")["value"]
         for method in correlation.METHODS:
-            rows.append(
-                [
-                    first,
-                    second,
-                    value,
-                    method,
-                    found["larger"][method],
-                    found["smaller"][method],
-                ]
-            )
-    return pd.DataFrame(
-        rows, columns=["first", "second", "size", "method", "larger", "smaller"]
-    )
+            values = [found[step][method] for step in ("larger", "smaller")]
+            rows.append([first, second, value, method, *values])
+    columns = ["first", "second", "size", "method", "larger", "smaller"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def superiority(table: pd.DataFrame, n_resamples: int = 2000) -> pd.DataFrame:

@@ -214,6 +214,6 @@ def test_assignments_are_counted_as_a_loop_counts_them(parsed):
             said.append(" ".join(columns))
     found = module.assignments()
     assert len(found) == math.comb(16, 11)
-    assert found.loc[found.said, "languages"].tolist() == said
+    assert found.loc[found.as_in_text, "languages"].tolist() == said
     assert set(found.loc[found.wikimatrix, "languages"].item().split()) == WIKIMATRIX
-    assert not found.loc[found.wikimatrix, "said"].item()
+    assert not found.loc[found.wikimatrix, "as_in_text"].item()
