@@ -10,15 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from atlas_build import generative_results, harness_results
+from atlas_build import real_run as real_run_files
 from babelatlas.analysis import coverage, label_quality, real_run
 from babelatlas.base import released, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
-from babelatlas.datasets import ambiguous_words, stamps, stored_vectors
-from babelatlas.datasets import registry as datasets
+from babelatlas.datasets import ambiguous_words
 from babelatlas.lexicon import (
     cleaning,
     label_translations,
@@ -99,23 +98,6 @@ def _released(folder: Path) -> dict:
     }
 
 
-def _real_run(folder: Path) -> dict:
-    if not real_run.own(folder):
-        raise InputError(
-            f"The folder {folder} holds no run of real models: run `make book"
-            " CONFIG=config/real.yml`."
-        )
-    made = {
-        stored_vectors.FOLDER / f"{name}.parquet": real_run.read(name, folder)
-        for name in real_run.TABLES
-    }
-    home = stamps.fetch(datasets.get_dataset("tuxpaint-stamps").places)
-    versions = pd.DataFrame(real_run.made(folder).items(), columns=["name", "version"])
-    made |= {real_run.TEXTS: real_run.count_texts(Path(home)), real_run.MADE: versions}
-    made[real_run.TOKENS] = real_run.count_tokens(folder)
-    return made | real_run.vectors(folder)
-
-
 # Name -> (what makes it, from what, the folder of BABELATLAS_MIRROR that holds a copy
 # of it, "" where none is given).
 MADE: dict[str, tuple[Callable[[Path], dict], str, str]] = {
@@ -130,7 +112,11 @@ MADE: dict[str, tuple[Callable[[Path], dict], str, str]] = {
         "",
     ),
     "prompts": (_prompts, "Babel-ImageNet's repository", "babel-imagenet"),
-    "real-run": (_real_run, "a run of config/real.yml, as --folder results/real", ""),
+    "real-run": (
+        real_run_files.build,
+        "a run of config/real.yml, as --folder results/real",
+        "",
+    ),
     "released": (
         _released,
         (

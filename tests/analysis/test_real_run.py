@@ -182,19 +182,6 @@ def test_every_label_has_at_least_one_token_of_the_text_tower_and_english_few():
     assert tokens["nv"] > 2 * tokens["en"]
 
 
-def test_the_vectors_that_ship_take_at_most_six_megabytes():
-    files = list(stored_vectors.FOLDER.glob("*.npz"))
-    assert len(files) == 2
-    assert sum(file.stat().st_size for file in files) <= 6_000_000
-
-
-def test_a_folder_without_such_a_run_ships_nothing(tmp_path):
-    from atlas_build import shipped
-
-    with pytest.raises(InputError, match="holds no run of real models"):
-        shipped.rebuild("real-run", tmp_path)
-
-
 def test_the_labels_of_pictures_are_those_of_the_run_that_evaluated_them(tmp_path):
     shipped = real_run.labels(tmp_path, "imagenet-photos-100")
     assert len(shipped) > 1000

@@ -35,6 +35,8 @@ FIELDS = {
 }
 # Their numbers in that series, by which the logs call them.
 NUMBERS = dict(zip((3, 5, 6, 7, 8, 9, 10, 14, 17, 18, 19), FIELDS, strict=True))
+# A data set of the logs -> the set of its counts, where the name differs.
+SETS = {"nlvr2": "nlvr2 test", "nlvr2-1k": "nlvr2 250"}
 
 
 @cache
@@ -57,13 +59,10 @@ def labels(people: int = 5) -> pd.DataFrame:
     Of these pairs none is left on which two or more of five people disagree with the
     rest: such pairs were taken out.
     """
-    rows = counts()["nlvr2 test", "en", "", ""].rename("n").reset_index()
-    rows = rows.join(
-        rows["statistic"].str.extract(
-            rf"(?P<truth>true|false) pairs, (?P<n_true>\d+) of {people} labels true"
-        )
-    )
-    rows = rows.dropna().astype({"n_true": int, "n": int})
+    statistics = counts()["nlvr2 test", "en", "", ""].rename("n").reset_index()
+    pattern = rf"(?P<truth>true|false) pairs, (?P<n_true>\d+) of {people} labels true"
+    rows = statistics.join(statistics["statistic"].str.extract(pattern)).dropna()
+    rows = rows.astype({"n_true": int, "n": int})
     rows = rows.assign(truth=rows["truth"] == "true", n_false=people - rows["n_true"])
     return rows[["truth", "n_true", "n_false", "n"]].reset_index(drop=True)
 
@@ -74,55 +73,44 @@ def log_scores() -> pd.DataFrame:
 
     Accuracy of n pairs of images, also by chapter ("" for all); consistency of n
     statements, about a quarter of the pairs: the number of which the unrounded shares
-    of all models of a test are whole (`proportions.smallest_denominator`). The intervals are exact
-    binomial ones, as if answers were independent: the logs do not say which were
-    correct.
+    of all models of a test are whole (`proportions.smallest_denominator`). The
+    intervals are exact binomial ones, as if answers were independent: the logs do not
+    say which were correct.
     """
     rows = released.read(harness="marvl").drop(columns=["ci_low", "ci_high"])
     number = rows["variant"].str.extract(r"chapter (\d+)")[0].astype(float)
-    variant = rows["variant"].mask(number.notna(), "zero-shot")
-    rows, parts = (
-        rows.assign(chapter=number.map(NUMBERS).fillna(""), variant=variant),
-        [],
+    rows = rows.assign(
+        chapter=number.map(NUMBERS).fillna(""),
+        variant=rows["variant"].mask(number.notna(), "zero-shot"),
     )
-    for (dataset, lang, _, chapter), part in rows.groupby(
-        ["dataset", "lang", "variant", "chapter"]
-    ):
-        accuracy, consistency = (
-            part[part["metric"] == metric] for metric in reasoning.METRICS
-        )
-        if (
-            chapter
-        ):  # and the consistencies of two models do not tell the number of statements
-            parts.append(
-                accuracy.assign(n=counts()["marvl", lang, chapter, "", "examples"])
-            )
-            continue
-        name = {"nlvr2": "nlvr2 test", "nlvr2-1k": "nlvr2 250"}.get(dataset, dataset)
-        span = (
-            int(0.9 * accuracy["n"].iloc[0] / 4),
-            int(counts()[name, lang, "", "", "captions"]),
-        )
-        parts += [
-            accuracy,
-            consistency.assign(
-                n=proportions.smallest_denominator(consistency["value"], *span)
-            ),
-        ]
+    tested = rows.groupby(["dataset", "lang", "variant", "chapter"])
+    parts = [_with_numbers(part, *key) for key, part in tested]
     table = pd.concat(parts, ignore_index=True).astype({"n": int})
-    low, high = proportions.exact_interval(
-        (table["value"] * table["n"]).round(), table["n"]
-    )
-    columns = [
-        "model",
-        "dataset",
-        "variant",
-        "lang",
-        "chapter",
-        "metric",
-        "value",
-        "ci_low",
-        "ci_high",
-        "n",
-    ]
+
+    n_correct = (table["value"] * table["n"]).round()
+    low, high = proportions.exact_interval(n_correct, table["n"])
+    columns = ["model", "dataset", "variant", "lang", "chapter", "metric", "value"]
+    columns += ["ci_low", "ci_high", "n"]
     return table.assign(ci_low=low, ci_high=high)[columns]
+
+
+def _with_numbers(
+    part: pd.DataFrame, dataset: str, lang: str, _variant: str, chapter: str
+) -> pd.DataFrame:
+    """Return the rows of one test with their n: accuracy, and consistency where its
+    number of statements can be found.
+
+    Of a chapter it cannot: the consistencies of two models do not determine it.
+    """
+    accuracy_name, consistency_name = reasoning.METRICS
+    accuracy = part[part["metric"] == accuracy_name]
+    if chapter:
+        n_pairs = counts()["marvl", lang, chapter, "", "examples"]
+        return accuracy.assign(n=n_pairs)
+
+    consistency = part[part["metric"] == consistency_name]
+    count_set = SETS.get(dataset, dataset)
+    fewest = int(0.9 * accuracy["n"].iloc[0] / 4)
+    most = int(counts()[count_set, lang, "", "", "captions"])
+    n_statements = proportions.smallest_denominator(consistency["value"], fewest, most)
+    return pd.concat([accuracy, consistency.assign(n=n_statements)])

@@ -266,23 +266,6 @@ def _largest(
     return best
 
 
-def kendall(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return Kendall's tau-b of each row of two arrays (resamples, models); NaN where
-    all values of a row are equal.
-    """
-    left, right = np.triu_indices(np.shape(first)[-1], 1)
-    signs_first, signs_second = (
-        np.sign(values[..., left] - values[..., right])
-        for values in (np.asarray(first), np.asarray(second))
-    )
-    untied_first = (signs_first != 0).sum(axis=-1)
-    untied_second = (signs_second != 0).sum(axis=-1)
-    scale = np.sqrt(untied_first * untied_second)
-    tau = np.full(scale.shape, np.nan)
-    agreeing = (signs_first * signs_second).sum(axis=-1)
-    return np.divide(agreeing, scale, out=tau, where=scale > 0)
-
-
 def agreement(
     first: pd.DataFrame,
     second: pd.DataFrame,
@@ -314,7 +297,7 @@ def agreement(
     """
     first, second = _comparable(first, second, paired)
     means = [table.mean().to_numpy().round(12) for table in (first, second)]
-    tau = float(kendall(*means))
+    tau = float(correlation.kendall_by_row(*means))
     is_defined = np.isfinite(tau)
     left, right = np.triu_indices(len(first.columns), 1)
     gaps_first = means[0][left] - means[0][right]
@@ -384,7 +367,9 @@ def _tau_over_models(
     n_models = len(means[0])
     rng = np.random.default_rng([seed, n_models])
     resampled = rng.integers(n_models, size=(n_resamples, n_models))
-    return reflected(tau, kendall(means[0][resampled], means[1][resampled]), -1)
+    return reflected(
+        tau, correlation.kendall_by_row(means[0][resampled], means[1][resampled]), -1
+    )
 
 
 def _tau_over_languages(
@@ -401,8 +386,12 @@ def _tau_over_languages(
         weights = bootstrap.resample_weights(len(table), n_resamples, its_seed)
         means.append((weights @ table.to_numpy() / len(table)).round(12))
     n_clusters = min(len(first), len(second))
-    low, high = reflected(tau, kendall(*means), -1, n_clusters=n_clusters)
-    taus = kendall(*_relabelled(first, second, paired, n_resamples, seed))
+    low, high = reflected(
+        tau, correlation.kendall_by_row(*means), -1, n_clusters=n_clusters
+    )
+    taus = correlation.kendall_by_row(
+        *_relabelled(first, second, paired, n_resamples, seed)
+    )
     n_as_low = np.sum(taus <= tau + 1e-9)
     return {
         "tau_low": low,
