@@ -17,7 +17,7 @@ import pandas as pd
 from scipy import stats as scipy_stats
 
 from babelatlas.base.errors import InputError
-from babelatlas.stats import bootstrap, permutation
+from babelatlas.stats import bootstrap, correlation, permutation
 from babelatlas.stats.ranks import rank_intervals
 
 # Columns of a comparison of two models, here and in `leaderboard`: the group of
