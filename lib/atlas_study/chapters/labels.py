@@ -930,6 +930,24 @@ def miniature(results: str, models: Sequence[str], minimum: int) -> Miniature:
 # ----------------------------------------------------------------------------------
 
 
+def draw_classes(counts: pd.DataFrame, groups: Sequence[str] = ()) -> Axes:
+    """Draw the number of classes of every language, the most first, by group."""
+    return figures.class_counts(counts, groups)
+
+
+def draw_at_least(curves: pd.DataFrame) -> Axes:
+    """Draw how many languages have at least so many classes; name 10, 100 and 500."""
+    return figures.at_least(curves, marks=[10, 100, 500])
+
+
+def draw_outcomes(shares: pd.DataFrame) -> Axes:
+    """Draw what became of the classes, a bar for each group with its number of
+    languages.
+    """
+    rows = shares["group"] + " (" + shares["n"].astype(str) + ")"
+    return figures.stacked_shares(shares.assign(row=rows), "row", "outcome")
+
+
 def draw_rows(
     table: pd.DataFrame,
     row: str,
