@@ -9,11 +9,6 @@ from atlas_study.chapters import labels
 from babelatlas.analysis import concepts, coverage
 
 
-@pytest.fixture(scope="module")
-def wikipedias() -> labels.Wikipedias:
-    return labels.wikipedias(limit=30, n_resamples=50, seed=0)
-
-
 def counts(**classes: int) -> pd.DataFrame:
     return pd.DataFrame({"lang": classes.keys(), "n_classes": classes.values()})
 
@@ -150,33 +145,6 @@ def test_bins_hold_every_class_once():
     assert list(bins.index) == ["0", "1–2", "3–5", "6–7"]
     assert bins.to_numpy().sum() == 4
     assert list(bins) == ["leaf (3)", "other (1)"]
-
-
-def test_the_paper_counts_english_and_this_study_too(wikipedias):
-    pages = wikipedias.pages
-    assert wikipedias.sizes.sum() == len(concepts.shipped()) == len(pages)
-    assert list(wikipedias.view.index) == labels.COLLECTIONS
-    assert (wikipedias.as_paper["Wikipedias"] > 1).all()
-    lead, low, high = wikipedias.lead
-    assert low < lead < high
-    by_name = pages.groupby("collection")["n_wikipedias"].mean()
-    assert lead == pytest.approx(by_name["MaRVL"] - by_name["ImageNet"])
-
-
-def test_a_share_of_concepts_is_in_percent_and_a_mean_is_not(wikipedias):
-    texts = wikipedias.means.set_index(["measure", "collection"])["text"]
-    values = wikipedias.means.set_index(["measure", "collection"])["value"]
-    share = 100 * values["few", "ImageNet"]
-    assert texts["few", "ImageNet"].startswith(f"{share:.1f} (")
-    mean = values["n_wikipedias", "ImageNet"]
-    assert texts["n_wikipedias", "ImageNet"].startswith(f"{mean:.1f} (")
-
-
-def test_without_the_english_wikipedia_more_concepts_are_in_few(wikipedias):
-    shares = wikipedias.readings.set_index("counted")["value"]
-    with_english = shares["Wikipedias, English among them"]
-    assert with_english <= shares["Wikipedias other than the English one"]
-    assert shares.between(0, 1).all()
 
 
 def test_leaves_of_imagenet_lie_deeper_than_everyday_names():

@@ -1,5 +1,5 @@
 """Which languages and concepts have labels: places in the world, Babel-ImageNet's
-counts, concepts in WordNet and in Wikipedias, and why labels are missing.
+counts, concepts in WordNet, and why labels are missing.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,6 @@ from babelatlas.report import figures, formatting, reading
 from babelatlas.stats import bootstrap
 
 GROUPS = languages.GROUPS
-COLLECTIONS = [concepts.IMAGENET, concepts.NLVR2, concepts.MARVL]
 NAMED = "named"
 NO_WORD = "no word in any source"
 # Numbers of languages that a class is named in: where each bar of a figure begins.
@@ -169,22 +168,6 @@ class Missing(NamedTuple):
     removed: pd.Series  # group -> share of classes whose only word a rule removes
     lowest_group: pd.DataFrame  # languages of the paper's group, as a page shows it
     n_lowest: int
-
-
-class Wikipedias(NamedTuple):
-    """In how many Wikipedias the concepts of image data sets have pages."""
-
-    pages: pd.DataFrame  # concepts, with their numbers of Wikipedias, families, ...
-    sizes: pd.Series  # collection -> number of concepts
-    means: pd.DataFrame  # collection, measure, value, ci_low, ci_high, n, text
-    view: pd.DataFrame  # of `means`, as a page shows it
-    curves: pd.DataFrame  # collection, at_least, value, ci_low, ci_high, series
-    lead: tuple[float, float, float]  # of MaRVL over ImageNet, Wikipedias: mean, ends
-    readings: pd.DataFrame  # counted, value, ci_low, ci_high, n
-    places: pd.DataFrame  # macroarea, collection, value, ci_low, ci_high, n
-    by_language: pd.DataFrame  # MaRVL: language, value, ci_low, ci_high, n, row
-    as_paper: pd.DataFrame  # Wikipedias and few, as the paper counts
-    figure_2: pd.DataFrame  # macro-areas in the paper's figure and here, in percent
 
 
 class Miniature(NamedTuple):
@@ -753,164 +736,8 @@ def outcomes(
     return index.to_frame(index=False).assign(outcome=outcome)
 
 
-# Wikipedias
+# The miniature
 # ----------------------------------------------------------------------------------
-
-
-def wikipedias(limit: int, n_resamples: int, seed: int) -> Wikipedias:
-    """Return in how many Wikipedias the concepts of ImageNet, NLVR2 and MaRVL have
-    pages, as counted here and as the paper counts.
-
-    `limit`: the number of Wikipedias below which the paper places most concepts.
-    """
-    options = {"n_resamples": n_resamples, "seed": seed}
-    table = concepts.shipped()
-    pages = concepts.count(table)
-    sizes = table["collection"].value_counts()
-    means = means_of_concepts(pages, limit, **options)
-    curves = concepts.at_least(pages, "n_wikipedias", **options)
-    series = [f"{name} (n = {sizes[name]:,})" for name in curves["collection"]]
-    numbers = pages.groupby("collection")["n_wikipedias"]
-    samples = [
-        numbers.get_group(name).to_numpy(float)
-        for name in (concepts.MARVL, concepts.IMAGENET)
-    ]
-    places = concepts.by_place(table, "macroarea", **options)
-    as_paper = concepts.count(concepts.as_counted(table), "wals")
-    their_means = means_of_concepts(as_paper, limit, **options)
-    return Wikipedias(
-        pages=pages,
-        sizes=sizes,
-        means=means.assign(text=_with_percent(means)),
-        view=_means_view(means, sizes, limit),
-        curves=curves.assign(series=series),
-        lead=bootstrap.sum_of_means(samples, [1, -1], **options),
-        readings=_readings(pages, as_paper, limit, n_resamples, seed),
-        places=places,
-        by_language=_of_marvl(pages, n_resamples, seed),
-        as_paper=_as_paper(their_means, limit),
-        figure_2=_figure_2(table, places, n_resamples, seed),
-    )
-
-
-def means_of_concepts(
-    pages: pd.DataFrame, limit: int, n_resamples: int = 2000, seed: int = 0
-) -> pd.DataFrame:
-    """Return means of the numbers of Wikipedias, languages, families and macroareas of
-    concepts, and the share ("few") in `limit` Wikipedias or fewer.
-
-    Columns: collection, measure, value, ci_low, ci_high, n (concepts); intervals draw
-    pages. `pages`: as `concepts.count` gives them.
-    """
-    table = pages.assign(few=pages["n_wikipedias"] <= limit)
-    parts = []
-    for measure in (*concepts.COUNTS, "few"):
-        means = ba.group_means(
-            table.astype({measure: float}),
-            ["collection"],
-            measure,
-            "page",
-            n_resamples=n_resamples,
-            seed=seed,
-            shares=measure == "few",
-        )
-        parts.append(means.assign(measure=measure))
-    return pd.concat(parts, ignore_index=True)
-
-
-def _with_percent(means: pd.DataFrame) -> pd.Series:
-    """Return means with intervals as text, shares ("few") in percent."""
-    factor = np.where(means["measure"] == "few", 100, 1)
-    numbers = means[["value", "ci_low", "ci_high"]].mul(factor, axis=0)
-    return ba.intervals(numbers, unit=1)
-
-
-def _measures(limit: int) -> dict[str, str]:
-    return {
-        "n_wikipedias": "Wikipedias",
-        "n_families": "families",
-        "few": f"in {limit} Wikipedias or fewer (%)",
-    }
-
-
-def _means_view(means: pd.DataFrame, sizes: pd.Series, limit: int) -> pd.DataFrame:
-    names = _measures(limit)
-    texts = means.assign(text=_with_percent(means))
-    view = texts.pivot(index="collection", columns="measure", values="text")
-    view = view[list(names)].rename(columns=names)
-    view.insert(0, "concepts", sizes[view.index])
-    return view.loc[COLLECTIONS].rename_axis(index="data set", columns=None)
-
-
-def _readings(
-    pages: pd.DataFrame,
-    as_paper: pd.DataFrame,
-    limit: int,
-    n_resamples: int,
-    seed: int,
-) -> pd.DataFrame:
-    """Return the share of ImageNet's concepts in `limit` or fewer, by what is counted."""
-    pages = pages[pages["collection"] == concepts.IMAGENET]
-    n_wikipedias = as_paper.loc[pages.index, "n_wikipedias"]
-    in_figure = concepts.wals().query("source == 'figure 2' and family != ''")["code"]
-    with_family = {*in_figure}
-    readings = {
-        "Wikipedias, English among them": n_wikipedias,
-        "Wikipedias other than the English one": n_wikipedias - 1,
-        "languages that Glottolog knows": pages["n_languages"],
-        "only languages with a family in the paper's figure": pages["wikipedias"].map(
-            lambda codes: len({*codes.split()} & with_family)
-        ),
-    }
-    parts = [
-        ba.mean_interval(
-            numbers <= limit, pages["page"], n_resamples, seed=seed, shares=True
-        ).assign(counted=name)
-        for name, numbers in readings.items()
-    ]
-    return pd.concat(parts, ignore_index=True)
-
-
-def _of_marvl(pages: pd.DataFrame, n_resamples: int, seed: int) -> pd.DataFrame:
-    """Return the mean number of Wikipedias of MaRVL's concepts that have a page, by the
-    language whose speakers chose them.
-    """
-    rows = pages[(pages["collection"] == concepts.MARVL) & (pages["wikipedias"] != "")]
-    rows = rows.assign(lang=rows["lang"].str.split()).explode("lang")
-    rows["language"] = rows["lang"].map(ba.language_name)
-    means = ba.group_means(
-        rows, ["language"], "n_wikipedias", "page", n_resamples, seed=seed
-    )
-    means["row"] = means["language"] + " (" + means["n"].astype(str) + ")"
-    return means.sort_values("value", kind="stable")
-
-
-def _as_paper(means: pd.DataFrame, limit: int) -> pd.DataFrame:
-    values = means.pivot(index="collection", columns="measure", values="value")
-    values = values.loc[COLLECTIONS]
-    view = pd.DataFrame(
-        {
-            "Wikipedias": values["n_wikipedias"],
-            _measures(limit)["few"]: 100 * values["few"],
-        }
-    )
-    return view.rename_axis(index="data set", columns=None)
-
-
-def _figure_2(
-    table: pd.DataFrame, places: pd.DataFrame, n_resamples: int, seed: int
-) -> pd.DataFrame:
-    """Return ImageNet's concepts by macro-area, in the paper's figure and here."""
-    theirs = concepts.by_place(
-        concepts.as_counted(table), "macroarea", "figure 2", n_resamples, seed
-    )
-    theirs, ours = (
-        rows[rows["collection"] == concepts.IMAGENET].set_index("macroarea")["value"]
-        for rows in (theirs, places)
-    )
-    ours = ours.reindex(theirs.index, fill_value=0)
-    view = pd.DataFrame({"Figure 2 (%)": 100 * theirs, "here (%)": 100 * ours})
-    return view.rename_axis("macro-area")
 
 
 def miniature(results: str, models: Sequence[str], minimum: int) -> Miniature:
@@ -928,6 +755,24 @@ def miniature(results: str, models: Sequence[str], minimum: int) -> Miniature:
 
 # Figures
 # ----------------------------------------------------------------------------------
+
+
+def draw_classes(counts: pd.DataFrame, groups: Sequence[str] = ()) -> Axes:
+    """Draw the number of classes of every language, the most first, by group."""
+    return figures.class_counts(counts, groups)
+
+
+def draw_at_least(curves: pd.DataFrame) -> Axes:
+    """Draw how many languages have at least so many classes; name 10, 100 and 500."""
+    return figures.at_least(curves, marks=[10, 100, 500])
+
+
+def draw_outcomes(shares: pd.DataFrame) -> Axes:
+    """Draw what became of the classes, a bar for each group with its number of
+    languages.
+    """
+    rows = shares["group"] + " (" + shares["n"].astype(str) + ")"
+    return figures.stacked_shares(shares.assign(row=rows), "row", "outcome")
 
 
 def draw_rows(

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
+from matplotlib.axes import Axes
 
 import babelatlas as ba
 from atlas_build import merged
@@ -13,7 +14,7 @@ from babelatlas.base import paths, tables
 from babelatlas.datasets import registry as data_sets
 from babelatlas.evaluation import retrieval
 from babelatlas.models import registry as model_list
-from babelatlas.report import formatting
+from babelatlas.report import figures, formatting
 
 WAYS = {"t2i": "text to image", "i2t": "image to text"}
 # Ties of retrieval: column -> what a page calls it.
@@ -408,6 +409,31 @@ def _protocol(
         return text
     levels = "; ".join(f"*{name}*: {', '.join(codes)}" for name, codes in tiers.items())
     return f"{text}\n\nTraining-data levels: {levels}; *other*: all other languages."
+
+
+# Figures: each returns the first Axes
+# ----------------------------------------------------------------------------------
+
+
+def draw_group_means(means: pd.DataFrame) -> Axes:
+    """Draw the means of one board by group of languages and model."""
+    return figures.group_means(means.drop(columns="title"))[0]
+
+
+def draw_every_language(accuracy: pd.DataFrame) -> Axes:
+    """Draw the accuracies of one board by language and model, by group of languages,
+    those of the first model that are highest on top.
+    """
+    rows = accuracy.sort_values(
+        ["group", "order", "value"], ascending=[True, True, False]
+    )
+    return figures.language_heatmap(rows, "language")[0]
+
+
+def draw_ranks(board: pd.DataFrame) -> Axes:
+    """Draw ranks, letters and means of the models of one board."""
+    metric = board["metric"].iloc[0].split()[-1]
+    return figures.ranks(board, metric)[0]
 
 
 # What is written
