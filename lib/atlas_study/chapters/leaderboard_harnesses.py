@@ -25,6 +25,16 @@ PAIRS = {
     "babel-imagenet": "Babel-ImageNet's code − CLIP_benchmark",
 }
 CASE = ["model", "dataset", "lang", "variant", "direction", "metric"]
+X = "words with an unknown letter"
+Y = "recall@1 lost (CLIP_benchmark against mteb)"
+FIT_COLUMNS = {
+    "kind": "models",
+    "known": "letters taken as known",
+    "which": "languages of",
+    "text": "Spearman's correlation",
+    "n": "languages",
+    "n_clusters": "families",
+}
 SIGLIPS = "English SigLIPs"
 MULTILINGUAL = "multilingual models"
 
@@ -32,20 +42,24 @@ MULTILINGUAL = "multilingual models"
 class Harnesses(NamedTuple):
     """The harnesses compared, and tables to read about them.
 
-    `recalls`: `same_recall`; `means`: `mean_differences`; `by_model`:
-    `differences_by_model`, and `model_table`; `shifts`: `caption_shifts`; `taus`:
-    `rank_agreement`, and `tau_texts`; `unknown`: `unknown_letters`; `metric_table`:
+    `points`: `same_recall` of mteb, with panel (the kind of the model and how many
+    there are); `means`: `mean_differences`; `by_model`: `differences_by_model`, and
+    `model_table`; `differ_kinds`: the kind of each model that differs under mteb; `shifts`: `caption_shifts`; `taus`:
+    `rank_agreement`, and `tau_texts`; `n_lower`: sets of models whose tau is
+    significantly lower than expected; `unknown`: `unknown_letters`; `metric_table`:
     differences in other metrics; `equal`: `equal_checkpoints`; `protocols`: those of
     the harnesses, and `sources` of these; `scores`.
     """
 
-    recalls: pd.DataFrame
+    points: pd.DataFrame
     means: pd.DataFrame
     by_model: pd.DataFrame
     model_table: pd.DataFrame
+    differ_kinds: pd.Series
     shifts: "Shifts"
     taus: pd.DataFrame
     tau_texts: str
+    n_lower: int
     unknown: "UnknownLetters"
     metric_table: pd.DataFrame
     equal: pd.DataFrame
@@ -70,13 +84,15 @@ def compare(
     by_metric = differences_by_metric(cases, **options)
     protocol_table, sources = protocols(by_metric["dataset"])
     return Harnesses(
-        recalls=recalls,
+        points=mteb_points(recalls),
         means=mean_differences(recalls, **options),
         by_model=by_model,
         model_table=model_table(by_model),
+        differ_kinds=differ_kinds(by_model),
         shifts=caption_shifts(recalls, **options),
         taus=taus,
         tau_texts=tau_texts(taus),
+        n_lower=n_lower(taus),
         unknown=unknown,
         metric_table=metric_table(by_metric),
         equal=equal_checkpoints(),
@@ -196,6 +212,22 @@ def mean_differences(recalls: pd.DataFrame, **options) -> pd.DataFrame:
         beyond = f"{(part['p_holm'] < 0.05).sum()} of {len(part)}"
         rows[name] = {"text": text, "beyond": beyond}
     return pd.DataFrame(rows).T
+
+
+def mteb_points(recalls: pd.DataFrame) -> pd.DataFrame:
+    """Return `same_recall` of mteb by kind and script, with panel: the kind and its
+    number of models.
+    """
+    points = recalls[recalls["harness"] == "mteb"].sort_values(["kind", "script"])
+    n_models = points.groupby("kind")["model"].transform("nunique").astype(str)
+    return points.assign(panel=points["kind"] + " (" + n_models + ")")
+
+
+def differ_kinds(by_model: pd.DataFrame) -> pd.Series:
+    """Return the kind of each model that differs significantly under mteb."""
+    is_different = by_model["p_family"] < 0.05
+    of_mteb = by_model["pair"] == PAIRS["mteb"]
+    return kinds()[by_model.loc[is_different & of_mteb, "model"]]
 
 
 def model_table(by_model: pd.DataFrame) -> pd.DataFrame:
@@ -318,6 +350,14 @@ def tau_texts(taus: pd.DataFrame) -> str:
     )
 
 
+def n_lower(taus: pd.DataFrame) -> int:
+    """Return in how many sets of models tau is significantly lower than expected."""
+    value = taus.pivot(index="row", columns="series", values="value")
+    p = taus.drop_duplicates("row").set_index("row")["p_holm"]
+    is_lower = value["the two harnesses"] < value["sampling error alone"]
+    return int((is_lower & (p < 0.05)).sum())
+
+
 def _taus(rows: pd.DataFrame, n_draws: int, seed: int) -> pd.DataFrame:
     """Return lang, tau and expected: the mean tau of two simulated harnesses that have
     the pooled recall of each model.
@@ -346,11 +386,14 @@ class UnknownLetters(NamedTuple):
     `languages`: lang, kind (of models), known (name of the letters taken as known),
     words (share with an unknown letter), loss (share of recall@1 lost), family, script.
     `correlations`: Spearman's by kind, known and which ("all languages", "Latin
-    script"), with text. `bands`: regression lines of the English SigLIPs by known.
+    script"), with text, and as a `table` to read. `panels`: the languages of the
+    English SigLIPs, in the columns `X`, `Y` and panel; `bands`: their lines.
     """
 
     languages: pd.DataFrame
     correlations: pd.DataFrame
+    table: pd.DataFrame
+    panels: pd.DataFrame
     bands: pd.DataFrame
 
 
@@ -392,13 +435,14 @@ def unknown_letters(
     fits["text"] = intervals(fits, ".2f", 1, " to ")
 
     siglips = means[means["kind"] == SIGLIPS]
+    panel = "known: " + siglips["known"].str.replace("German, ", "German,\n")
+    panels = siglips.assign(panel=panel).rename(columns={"words": X, "loss": Y})
     bands = [
-        regression.regression_band(part, "words", "loss", "family", **options).assign(
-            known=known
-        )
-        for known, part in siglips.groupby("known", sort=False)
+        regression.regression_band(part, X, Y, "family", **options).assign(panel=name)
+        for name, part in panels.groupby("panel", sort=False)
     ]
-    return UnknownLetters(means, fits, pd.concat(bands))
+    table = fits[list(FIT_COLUMNS)].rename(columns=FIT_COLUMNS)
+    return UnknownLetters(means, fits, table, panels, pd.concat(bands))
 
 
 def _unknown_words(langs: set[str], known: set[str]) -> pd.DataFrame:
