@@ -8,6 +8,7 @@ language families and queries; tests flip the signs of families.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from babelatlas.analysis import leaderboard as significance
@@ -35,7 +36,8 @@ class Leaderboards(NamedTuple):
 
     `ranked`: `rank_boards`; `main`: `compare_models` of the first board; `recommended`:
     `recommendations`; `all_models`; `by_length`: `pairs_by_length`; `costs`:
-    `cost_points`, and `fronts`: the models of each Pareto front; `further`: `best_of_boards`; `scores`: `board_scores`.
+    `cost_points`, and `fronts`: the models of each Pareto front; `further`:
+    `best_of_boards`; `scores`: `board_scores`.
     """
 
     ranked: pd.DataFrame
@@ -97,7 +99,8 @@ def rank_boards(boards: Mapping[Board, pd.DataFrame], **options) -> pd.DataFrame
 
     Columns: those of `ranking.ranks`, board (its title), harness, dataset, metric, kind
     (what is resampled, "families"; for the first board "languages", too), title of the
-    model, and ranks (the rank with its interval, as text). `options`: n_resamples, seed.
+    model, and ranks (the rank with its interval, as text). `options`: n_resamples,
+    seed.
     """
     parts = []
     for place, (board, scores) in enumerate(boards.items()):
@@ -131,7 +134,8 @@ class MainBoard(NamedTuple):
     those that differ significantly, of all and of the best models. `undecided`: titles
     of models that do not differ from the first. `separate`: the most models that all
     differ from each other. `neighbours`: how many models differ from the next one, by
-    "families" and "languages", as text.
+    "families" and "languages", as text. `least_p`: the smallest p that so few families
+    allow; `longest`: so many models can differ by Holm's method.
     """
 
     title: str
@@ -145,6 +149,8 @@ class MainBoard(NamedTuple):
     undecided: list[str]
     separate: int
     neighbours: dict[str, str]
+    least_p: float
+    longest: int
 
 
 def compare_models(
@@ -174,6 +180,9 @@ def compare_models(
         for kind, cluster in {"families": family, "languages": None}.items()
     }
     directions = task(board, scores).replace("both", "mean of both")
+    least_p = pairs["least"].iloc[0]
+    lengths = np.arange(2, len(models) + 2)
+    n_pairs = lengths * (lengths - 1) / 2
     return MainBoard(
         title=f"{models['board'].iloc[0]}, {directions}",
         models=models,
@@ -186,6 +195,8 @@ def compare_models(
         undecided=list(models.set_index("model").loc[undecided, "title"]),
         separate=ranking.significantly_different(pairs)["separate"].iloc[0],
         neighbours=neighbours,
+        least_p=least_p,
+        longest=lengths[n_pairs * least_p < 0.05].max(),
     )
 
 

@@ -25,6 +25,7 @@ PAIRS = {
     "babel-imagenet": "Babel-ImageNet's code − CLIP_benchmark",
 }
 CASE = ["model", "dataset", "lang", "variant", "direction", "metric"]
+SIDES = {"x": "Babel-ImageNet's code", "y": "mteb"}
 X = "words with an unknown letter"
 Y = "recall@1 lost (CLIP_benchmark against mteb)"
 FIT_COLUMNS = {
@@ -44,7 +45,8 @@ class Harnesses(NamedTuple):
 
     `points`: `same_recall` of mteb, with panel (the kind of the model and how many
     there are); `means`: `mean_differences`; `by_model`: `differences_by_model`, and
-    `model_table`; `differ_kinds`: the kind of each model that differs under mteb; `shifts`: `caption_shifts`; `taus`:
+    `model_table`; `differ_kinds`: the kind of each model that differs under mteb;
+    `shifts`: `caption_shifts`; `taus`:
     `rank_agreement`, and `tau_texts`; `n_lower`: sets of models whose tau is
     significantly lower than expected; `unknown`: `unknown_letters`; `metric_table`:
     differences in other metrics; `equal`: `equal_checkpoints`; `protocols`: those of
@@ -248,15 +250,17 @@ class Shifts(NamedTuple):
     """How far every caption instead of the first one shifts the recall of each
     language.
 
-    `languages`: lang, family, x (mean shift of other multilingual models under
-    Babel-ImageNet's code), y (multilingual models under mteb). `correlation`: Pearson's,
-    over families. `between_languages`, `between_models`: share of the variance of the
-    differences, percent. `under_mteb`: titles of the models of y; `n_others`: models of
-    x. `ends`: the languages with the lowest and the highest x, as text.
+    `languages`: lang, family, "Babel-ImageNet's code" (mean shift of other multilingual
+    models), "mteb" (multilingual models under mteb), panel (""). `r`: Pearson's
+    correlation, and with its interval over families as `r_text`. `between_languages`,
+    `between_models`: share of the variance of the differences, percent. `under_mteb`:
+    titles of the models under mteb; `n_others`: the other ones. `ends`: the languages
+    with the lowest and the highest shift of these, as text.
     """
 
     languages: pd.DataFrame
-    correlation: pd.DataFrame
+    r: float
+    r_text: str
     between_languages: float
     between_models: float
     under_mteb: str
@@ -291,8 +295,9 @@ def caption_shifts(recalls: pd.DataFrame, **options) -> Shifts:
     deviation = (deviation - deviation.to_numpy().mean()).to_numpy()
     variance = (deviation**2).mean()
     return Shifts(
-        languages=shift,
-        correlation=pearson,
+        languages=shift.rename(columns=SIDES).assign(panel=""),
+        r=pearson["value"].iloc[0],
+        r_text=intervals(pearson, ".2f", 1).iloc[0],
         between_languages=100 * (deviation.mean(axis=1) ** 2).mean() / variance,
         between_models=100 * (deviation.mean(axis=0) ** 2).mean() / variance,
         under_mteb=", ".join(titles[under_mteb["model"].unique()]),
@@ -338,7 +343,8 @@ def rank_agreement(recalls: pd.DataFrame, n_draws: int, **options) -> pd.DataFra
 
 
 def tau_texts(taus: pd.DataFrame) -> str:
-    """Return `rank_agreement` in words: tau, expected tau and p of each set of models."""
+    """Return `rank_agreement` in words: tau, expected tau and p of each set of
+    models."""
     observed = taus[taus["series"] == "the two harnesses"]
     expected = taus[taus["series"] == "sampling error alone"]
     p = observed["p_holm"].map(tests.p_value)
@@ -386,12 +392,14 @@ class UnknownLetters(NamedTuple):
     `languages`: lang, kind (of models), known (name of the letters taken as known),
     words (share with an unknown letter), loss (share of recall@1 lost), family, script.
     `correlations`: Spearman's by kind, known and which ("all languages", "Latin
-    script"), with text, and as a `table` to read. `panels`: the languages of the
+    script"), with text, and as a `table` to read; `main_text`: the first one of the
+    English SigLIPs. `panels`: the languages of the
     English SigLIPs, in the columns `X`, `Y` and panel; `bands`: their lines.
     """
 
     languages: pd.DataFrame
     correlations: pd.DataFrame
+    main_text: str
     table: pd.DataFrame
     panels: pd.DataFrame
     bands: pd.DataFrame
@@ -442,7 +450,8 @@ def unknown_letters(
         for name, part in panels.groupby("panel", sort=False)
     ]
     table = fits[list(FIT_COLUMNS)].rename(columns=FIT_COLUMNS)
-    return UnknownLetters(means, fits, table, panels, pd.concat(bands))
+    main_text = fits.loc[fits["kind"] == SIGLIPS, "text"].iloc[0]
+    return UnknownLetters(means, fits, main_text, table, panels, pd.concat(bands))
 
 
 def _unknown_words(langs: set[str], known: set[str]) -> pd.DataFrame:

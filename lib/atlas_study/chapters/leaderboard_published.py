@@ -26,11 +26,12 @@ class PublishedModels(NamedTuple):
     `ranks`: `ranking.ranks` in all languages and each group, languages resampled.
     `by_family`: those in all languages with families resampled, and letters
     (`leaderboard.letters`); `width` and `width_by_language`: the mean width of the
-    intervals in points, families and languages resampled. `different`: a row for each group with group, n (languages),
-    families, models, pairs, by_language and by_family (pairs that differ), separate
-    (the most models that all differ, by family), possible (False where families are too
-    few). `shared`: the median over pairs of models of the share of the variance of
-    their difference that lies between families.
+    intervals in points, families and languages resampled. `different`: a row for each
+    group with group, n (languages), families, models, pairs, by_language and by_family
+    (pairs that differ), separate (the most models that all differ, by family), possible
+    (False where families are too few); `too_few`: these, as text. `shared`: the median
+    over pairs of models of the share of the variance of their difference that lies
+    between families.
     """
 
     ranks: pd.DataFrame
@@ -38,6 +39,7 @@ class PublishedModels(NamedTuple):
     width: float
     width_by_language: float
     different: pd.DataFrame
+    too_few: str
     shared: float
 
 
@@ -110,6 +112,10 @@ def compare_models(scores: pd.DataFrame, **options) -> PublishedModels:
         width=mean_width(by_family),
         width_by_language=mean_width(ranks[ranks["group"] == "all"]),
         different=different,
+        too_few=", ".join(
+            f"{row.group} ({row.families})"
+            for row in different[~different["possible"]].itertuples()
+        ),
         shared=_shared(scores, family),
     )
 

@@ -154,8 +154,8 @@ class RecallModels(NamedTuple):
     """The two mixed models of log odds.
 
     `of_models`: one row for each model, training data at random; `of_languages`: one
-    for each language and kind of text tower, languages and families at random. `ratios`:
-    odds ratios (`odds_ratios`).
+    for each language and kind of text tower, languages and families at random.
+    `ratios`: odds ratios (`odds_ratios`).
     """
 
     of_models: mixed_model.Fit

@@ -117,7 +117,8 @@ def text_panels(
 
 
 def scores(correlations: pd.DataFrame) -> pd.DataFrame:
-    """Return correlations in the columns of schema `scores`, those with examples last."""
+    """Return correlations in the columns of schema `scores`, those with examples
+    last."""
     rows = correlations.assign(
         task="zeroshot",
         dataset="babel-imagenet",
