@@ -20,6 +20,8 @@ from babelatlas.base import languages, released, tables
 from babelatlas.report.formatting import intervals
 from babelatlas.stats import bootstrap, correlation, mixed_model, tests
 
+RATIO_COLUMNS = ["value", "ci_low", "ci_high", "wald_low", "wald_high"]
+RATIO_COLUMNS += ["counted", "low", "high"]
 OF_MODELS = ["log_gflops", "captions", "samples"]
 # Properties of languages, separately for both kinds of text tower.
 OF_LANGUAGES = {
@@ -36,10 +38,11 @@ class Recall(NamedTuple):
 
     `title`: of the leaderboard; `real`: `predictors.released_drivers`; `models`:
     `fit_recall`; `ratios`: its odds ratios; `forest`: these as decimal logarithms with
-    their three intervals; `sure`: those of `away_from_one`; `ratio_table`: to read;
-    `shares`: `explained_shares`, and `share_table` to read; `of_models` and
-    `of_languages`: the share of each source of variance, percent; `deviations`;
-    `by_captions`: number of models by how captions were chosen; `scores`.
+    their three intervals, and their numbers as `ratio_data`; `sure`: those of
+    `away_from_one`; `ratio_table`: to read; `shares`: `explained_shares`, their
+    `ranges` as text and `share_table` to read; `of_models` and `of_languages`: the
+    share of each source of variance, percent; `deviations`; `by_captions`: number of
+    models by how captions were chosen; `scores`.
     """
 
     title: str
@@ -47,9 +50,11 @@ class Recall(NamedTuple):
     models: "RecallModels"
     ratios: pd.DataFrame
     forest: pd.DataFrame
+    ratio_data: pd.DataFrame
     sure: pd.DataFrame
     ratio_table: pd.DataFrame
     shares: pd.DataFrame
+    ranges: dict[str, str]
     share_table: pd.DataFrame
     of_models: pd.Series
     of_languages: pd.Series
@@ -81,9 +86,14 @@ def compare(
         models=models,
         ratios=models.ratios,
         forest=ratio_forest(models.ratios),
+        ratio_data=models.ratios[["effect", *RATIO_COLUMNS]],
         sure=models.ratios[away_from_one(models.ratios)],
         ratio_table=ratio_table(models.ratios),
         shares=shares,
+        ranges={
+            side: f"{100 * shares[side].min():.0f} to {100 * shares[side].max():.0f} %"
+            for side in ("languages", "models")
+        },
         share_table=share_table(shares),
         of_models=explained[0],
         of_languages=explained[1],

@@ -187,13 +187,17 @@ def compare(source: str, tokens: str, towers: list[str], **options) -> Compariso
 class Examples(NamedTuple):
     """How accuracy correlates with the examples in LAION-5B.
 
-    `mean`: the correlation of the mean accuracy of some models; `higher`: the
-    correlation of the first of these minus that of each other model, with tests over
-    languages (p_holm) and over families (p_family_holm).
+    `mean`: the correlation of the mean accuracy of some models, and as `mean_text`.
+    `higher`: the correlation of the first of these minus that of each other model, with
+    tests over languages (p_holm) and over families (p_family_holm); `n_higher` and
+    `n_higher_by_family`: how many differences are significantly above 0.
     """
 
     mean: pd.DataFrame
+    mean_text: str
     higher: pd.DataFrame
+    n_higher: int
+    n_higher_by_family: int
 
 
 def compare_examples(images: pd.DataFrame, models: list[str], **options) -> Examples:
@@ -226,7 +230,16 @@ def compare_examples(images: pd.DataFrame, models: list[str], **options) -> Exam
         least_family=by_family["least"],
         n_families=by_family["n_clusters"],
     )
-    return Examples(mean, tests.with_holm(higher))
+    higher = tests.with_holm(higher)
+    is_higher = higher["value"] > 0
+    to = "–" if mean["ci_low"].item() >= 0 else " to "
+    return Examples(
+        mean=mean,
+        mean_text=intervals(mean, ".2f", 1, to).item(),
+        higher=higher,
+        n_higher=(is_higher & (higher["p_holm"] < 0.05)).sum(),
+        n_higher_by_family=(is_higher & (higher["p_family_holm"] < 0.05)).sum(),
+    )
 
 
 def examples_figure(images: pd.DataFrame, models: list[str], **options) -> Axes:
