@@ -79,7 +79,8 @@ class Accuracy(NamedTuple):
     """The mixed model of published accuracy, and what the page shows of it.
 
     `model`: `fit_accuracy`; `forest`: its effects as the figure names their intervals;
-    `effect_table`: to read; `main_text`: the main effects in words; `n_agreeing`: the
+    `effect_table`: to read; `main_text`: the main effects in words, and
+    `main_effects`: their points by label; `n_agreeing`: the
     significant effects whose bootstrap intervals exclude 0, too; `text_slopes`: the
     slope of tokens of each recipe, and `slope_texts` in words; `list_slopes`, and
     `list_table` to read; `differences`; `left_out`; `scale_table` to read; `variance`:
@@ -92,6 +93,7 @@ class Accuracy(NamedTuple):
     forest: pd.DataFrame
     effect_table: pd.DataFrame
     main_text: str
+    main_effects: dict[str, float]
     n_agreeing: int
     text_slopes: pd.DataFrame
     slope_texts: pd.Series
@@ -137,6 +139,7 @@ def compare(
         forest=model.effects.replace({"interval": SHOWN_INTERVALS}),
         effect_table=effect_table(model.tested),
         main_text="; ".join(main["label"] + " " + main["text"]),
+        main_effects=main.set_index("label")["value"].to_dict(),
         n_agreeing=n_agreeing(model),
         text_slopes=text_slopes,
         slope_texts=text_slopes["level"] + " " + slope_texts,

@@ -42,7 +42,8 @@ class Recall(NamedTuple):
     `away_from_one`; `ratio_table`: to read; `shares`: `explained_shares`, their
     `ranges` as text and `share_table` to read; `of_models` and `of_languages`: the
     share of each source of variance, percent; `deviations`; `by_captions`: number of
-    models by how captions were chosen; `scores`.
+    models by how captions were chosen, and as `captions`; `ratio_texts`: the odds
+    ratios in words; `scores`.
     """
 
     title: str
@@ -60,6 +61,8 @@ class Recall(NamedTuple):
     of_languages: pd.Series
     deviations: pd.DataFrame
     by_captions: pd.Series
+    captions: str
+    ratio_texts: str
     scores: pd.DataFrame
 
 
@@ -76,6 +79,10 @@ def compare(
     models = fit_recall(real, n_resamples, seed)
     shares = explained_shares(real, n_resamples, seed)
     by_captions = models.of_models.table["captions"].value_counts()
+    by_captions = by_captions[by_captions > 0]
+    ratio_texts = [
+        f"{row.effect} {row.value:.3g}" for row in models.ratios.itertuples()
+    ]
     explained = [
         100 * mixed_model.explained(fit).set_index("part")["share"]
         for fit in (models.of_models, models.of_languages)
@@ -98,7 +105,9 @@ def compare(
         of_models=explained[0],
         of_languages=explained[1],
         deviations=deviations(models),
-        by_captions=by_captions[by_captions > 0],
+        by_captions=by_captions,
+        captions=", ".join(f"{kind} {n}" for kind, n in by_captions.items()),
+        ratio_texts="; ".join(ratio_texts),
         scores=scores(models.ratios, *board[1:]),
     )
 
