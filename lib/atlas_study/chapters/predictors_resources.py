@@ -24,6 +24,7 @@ SHOWN = {
     "tokens, given classes": "text, given classes",
     "classes": "number of classes",
 }
+POINTS = ["model", "lang", "log_examples", "accuracy"]
 X, Y = "tokens of text (millions)", "top-1 accuracy"
 
 
@@ -190,7 +191,8 @@ class Examples(NamedTuple):
     `mean`: the correlation of the mean accuracy of some models, and as `mean_text`.
     `higher`: the correlation of the first of these minus that of each other model, with
     tests over languages (p_holm) and over families (p_family_holm); `n_higher` and
-    `n_higher_by_family`: how many differences are significantly above 0.
+    `n_higher_by_family`: how many differences are significantly above 0. `points`:
+    model, lang, log_examples and accuracy of the models.
     """
 
     mean: pd.DataFrame
@@ -198,6 +200,7 @@ class Examples(NamedTuple):
     higher: pd.DataFrame
     n_higher: int
     n_higher_by_family: int
+    points: pd.DataFrame
 
 
 def compare_examples(images: pd.DataFrame, models: list[str], **options) -> Examples:
@@ -239,6 +242,7 @@ def compare_examples(images: pd.DataFrame, models: list[str], **options) -> Exam
         higher=higher,
         n_higher=(is_higher & (higher["p_holm"] < 0.05)).sum(),
         n_higher_by_family=(is_higher & (higher["p_family_holm"] < 0.05)).sum(),
+        points=images.loc[images["model"].isin(models), POINTS],
     )
 
 
