@@ -89,12 +89,26 @@ def test_a_front_has_the_models_that_no_smaller_one_beats():
 
 
 def test_benchmarks_side_by_side_leave_out_image_to_text():
-    table, n_languages = leaderboard.side_by_side({"C": [*BOARD[:3], [""]]}, 1)
+    table, n_languages = leaderboard.side_by_side(1)
+    assert n_languages["XM (C)"] == 36
     rows = released.read(harness=BOARD[0], dataset=BOARD[1], metric=BOARD[2])
     rows = released.one_run(rows).query("direction == 't2i'")
-    rows = rows[rows["model"] == table.index[0]]
-    assert table["C"].to_list() == pytest.approx([100 * rows["value"].mean()])
-    assert n_languages.to_dict() == {"C": 36}
+    best = table["XM (C)"].idxmax()
+    expected = 100 * rows.loc[rows["model"] == best, "value"].mean()
+    assert table.loc[best, "XM (C)"] == pytest.approx(expected)
+
+
+def test_a_front_is_named_from_the_cheapest_model_on():
+    points = pd.DataFrame(
+        {
+            "name": ["large", "small", "bad", "only"],
+            "panel": ["parameters (millions)"] * 3 + ["GFLOPs"],
+            "cost": [9, 1, 5, 2],
+            "number": [1, 2, 0, 1],
+        }
+    )
+    fronts = leaderboard.cost_fronts(points)
+    assert fronts == {"parameters": ["small", "large"], "GFLOPs": ["only"]}
 
 
 def test_a_run_of_models_is_written_as_means_and_as_ranks():

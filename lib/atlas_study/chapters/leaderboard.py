@@ -8,6 +8,7 @@ language families and queries; tests flip the signs of families.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from babelatlas.analysis import leaderboard as significance
@@ -18,6 +19,15 @@ from babelatlas.stats import multiple_comparisons, permutation
 
 Board = tuple[str, str, str, str]  # harness, data set, metric, variant ("" for none)
 TOWERS = {"yes": "multilingual text tower", "no": "English text tower"}
+# What stands side by side: harness, data set, metric and variants. C: CLIP_benchmark,
+# m: mteb, B: the code of Babel-ImageNet.
+BENCHMARKS = {
+    "XM (C)": ("clip_benchmark", "xm3600", "recall@1", [""]),
+    "XM (m)": ("mteb", "xm3600", "recall@1", ["", "data set 536cd45"]),
+    "XM (B)": ("babel-imagenet", "xm3600", "recall@1", [""]),
+    "XTD (C)": ("clip_benchmark", "xtd", "recall@1", [""]),
+    "labels (B)": ("babel-imagenet", "babel-imagenet", "accuracy@1", ["label"]),
+}
 COSTS = {"parameters (millions)": "parameters_m", "GFLOPs": "gflops"}
 
 
@@ -26,7 +36,8 @@ class Leaderboards(NamedTuple):
 
     `ranked`: `rank_boards`; `main`: `compare_models` of the first board; `recommended`:
     `recommendations`; `all_models`; `by_length`: `pairs_by_length`; `costs`:
-    `cost_points`; `further`: `best_of_boards`; `scores`: `board_scores`.
+    `cost_points`, and `fronts`: the models of each Pareto front; `further`:
+    `best_of_boards`; `scores`: `board_scores`.
     """
 
     ranked: pd.DataFrame
@@ -35,6 +46,7 @@ class Leaderboards(NamedTuple):
     all_models: pd.DataFrame
     by_length: pd.DataFrame
     costs: pd.DataFrame
+    fronts: dict[str, list[str]]
     further: pd.DataFrame
     scores: pd.DataFrame
 
@@ -51,13 +63,15 @@ def compare(
     boards = read_boards(names, own)
     ranked = rank_boards(boards, **options)
     main = compare_models(boards, ranked, shown, **options)
+    costs = cost_points(main.models)
     return Leaderboards(
         ranked=ranked,
         main=main,
         recommended=recommendations(main.models),
         all_models=all_models(main.models),
         by_length=pairs_by_length(boards, main, lengths, options["seed"]),
-        costs=cost_points(main.models),
+        costs=costs,
+        fronts=cost_fronts(costs),
         further=best_of_boards(boards, ranked, options["seed"]),
         scores=board_scores(ranked),
     )
@@ -85,7 +99,8 @@ def rank_boards(boards: Mapping[Board, pd.DataFrame], **options) -> pd.DataFrame
 
     Columns: those of `ranking.ranks`, board (its title), harness, dataset, metric, kind
     (what is resampled, "families"; for the first board "languages", too), title of the
-    model, and ranks (the rank with its interval, as text). `options`: n_resamples, seed.
+    model, and ranks (the rank with its interval, as text). `options`: n_resamples,
+    seed.
     """
     parts = []
     for place, (board, scores) in enumerate(boards.items()):
@@ -113,24 +128,29 @@ class MainBoard(NamedTuple):
     `title`: of the board, with directions. `models`: rows of `rank_boards` (families),
     with text (mean and interval), parameters (millions), licence, date, above_guessing
     (True where the model is above guessing in each language). `best`: the first of
-    these, with letters; `by_languages`: their ranks with languages resampled. `pairs`:
+    these, with letters; `width` and `width_by_languages`: the mean width of their
+    intervals in points, families and languages resampled. `pairs`:
     `ranking.comparisons` of all models, by family; `different` and `different_best`:
     those that differ significantly, of all and of the best models. `undecided`: titles
     of models that do not differ from the first. `separate`: the most models that all
     differ from each other. `neighbours`: how many models differ from the next one, by
-    "families" and "languages", as text.
+    "families" and "languages", as text. `least_p`: the smallest p that so few families
+    allow; `longest`: so many models can differ by Holm's method.
     """
 
     title: str
     models: pd.DataFrame
     best: pd.DataFrame
-    by_languages: pd.DataFrame
+    width: float
+    width_by_languages: float
     pairs: pd.DataFrame
     different: pd.DataFrame
     different_best: pd.DataFrame
     undecided: list[str]
     separate: int
     neighbours: dict[str, str]
+    least_p: float
+    longest: int
 
 
 def compare_models(
@@ -160,18 +180,29 @@ def compare_models(
         for kind, cluster in {"families": family, "languages": None}.items()
     }
     directions = task(board, scores).replace("both", "mean of both")
+    least_p = pairs["least"].iloc[0]
+    lengths = np.arange(2, len(models) + 2)
+    n_pairs = lengths * (lengths - 1) / 2
     return MainBoard(
         title=f"{models['board'].iloc[0]}, {directions}",
         models=models,
         best=best,
-        by_languages=by_languages.loc[best["model"]],
+        width=mean_width(best),
+        width_by_languages=mean_width(by_languages.loc[best["model"]]),
         pairs=pairs,
         different=different,
         different_best=different_best,
         undecided=list(models.set_index("model").loc[undecided, "title"]),
         separate=ranking.significantly_different(pairs)["separate"].iloc[0],
         neighbours=neighbours,
+        least_p=least_p,
+        longest=lengths[n_pairs * least_p < 0.05].max(),
     )
+
+
+def mean_width(rows: pd.DataFrame) -> float:
+    """Return the mean width of intervals, in points."""
+    return 100 * float((rows["ci_high"] - rows["ci_low"]).mean())
 
 
 def _with_facts(models: pd.DataFrame, board: Board) -> pd.DataFrame:
@@ -326,6 +357,19 @@ def cost_points(models: pd.DataFrame) -> pd.DataFrame:
     return points[["name", "panel", "series", "cost", "value", "number"]]
 
 
+def cost_fronts(points: pd.DataFrame) -> dict[str, list[str]]:
+    """Return the models of the Pareto front of each cost of `cost_points`, the cheapest
+    first.
+    """
+    on_front = points[points["number"] > 0].sort_values("cost", kind="stable")
+    return {
+        panel.removesuffix(" (millions)"): list(
+            on_front.loc[on_front["panel"] == panel, "name"]
+        )
+        for panel in COSTS
+    }
+
+
 def best_of_boards(
     boards: Mapping[Board, pd.DataFrame], ranked: pd.DataFrame, seed: int
 ) -> pd.DataFrame:
@@ -358,19 +402,17 @@ def task(board: Board, scores: pd.DataFrame) -> str:
     return "both directions" if scores["directions"].max() == 2 else "text to image"
 
 
-def side_by_side(
-    benchmarks: Mapping[str, tuple[str, str, str, Sequence[str]]], n_best: int
-) -> tuple[pd.DataFrame, pd.Series]:
-    """Return the best open models of several benchmarks, as a table to read, and the
-    number of languages of each benchmark.
+def side_by_side(n_best: int) -> tuple[pd.DataFrame, dict[str, int]]:
+    """Return the best open models of each of `BENCHMARKS`, as a table to read, and the
+    number of languages of each.
 
-    `benchmarks`: name -> harness, data set, metric, variants; of retrieval, text to
-    image. `n_best`: models of each. Means over languages, in percent.
+    `n_best`: models of each benchmark. Means over languages, in percent; of retrieval,
+    text to image.
     """
     models = released.models()
     means = {}
     n_languages = {}
-    for name, (harness, dataset, metric, variants) in benchmarks.items():
+    for name, (harness, dataset, metric, variants) in BENCHMARKS.items():
         rows = released.read(harness=harness, dataset=dataset, metric=metric)
         rows = released.one_run(rows)
         rows = rows[(rows["direction"] != "i2t") & rows["variant"].isin(variants)]
@@ -379,10 +421,10 @@ def side_by_side(
         n_languages[name] = rows["lang"].nunique()
     means = pd.DataFrame(means)
     is_best = (means.rank(ascending=False) <= n_best).any(axis=1)
-    means = means[is_best].sort_values(list(benchmarks), ascending=False)
+    means = means[is_best].sort_values(list(BENCHMARKS), ascending=False)
     facts = models.loc[means.index, ["title", "parameters_m"]]
     facts.columns = ["model", "millions"]
-    return facts.join(means), pd.Series(n_languages)
+    return facts.join(means), n_languages
 
 
 def means_and_ranks(ranked: pd.DataFrame) -> pd.DataFrame:

@@ -32,6 +32,17 @@ PAIRS = {
     "babel-imagenet": "Babel-ImageNet's code − CLIP_benchmark",
 }
 CASE = ["model", "dataset", "lang", "variant", "direction", "metric"]
+SIDES = {"x": "Babel-ImageNet's code", "y": "mteb"}
+X = "words with an unknown letter"
+Y = "recall@1 lost (CLIP_benchmark against mteb)"
+FIT_COLUMNS = {
+    "kind": "models",
+    "known": "letters taken as known",
+    "which": "languages of",
+    "text": "Spearman's correlation",
+    "n": "languages",
+    "n_clusters": "families",
+}
 SIGLIPS = "English SigLIPs"
 MULTILINGUAL = "multilingual models"
 
@@ -39,20 +50,25 @@ MULTILINGUAL = "multilingual models"
 class Harnesses(NamedTuple):
     """The harnesses compared, and tables to read about them.
 
-    `recalls`: `same_recall`; `means`: `mean_differences`; `by_model`:
-    `differences_by_model`, and `model_table`; `shifts`: `caption_shifts`; `taus`:
-    `rank_agreement`, and `tau_texts`; `unknown`: `unknown_letters`; `metric_table`:
+    `points`: `same_recall` of mteb, with panel (the kind of the model and how many
+    there are); `means`: `mean_differences`; `by_model`: `differences_by_model`, and
+    `model_table`; `differ_kinds`: the kind of each model that differs under mteb;
+    `shifts`: `caption_shifts`; `taus`:
+    `rank_agreement`, and `tau_texts`; `n_lower`: sets of models whose tau is
+    significantly lower than expected; `unknown`: `unknown_letters`; `metric_table`:
     differences in other metrics; `equal`: `equal_checkpoints`; `protocols`: those of
     the harnesses, and `sources` of these; `scores`.
     """
 
-    recalls: pd.DataFrame
+    points: pd.DataFrame
     means: pd.DataFrame
     by_model: pd.DataFrame
     model_table: pd.DataFrame
+    differ_kinds: pd.Series
     shifts: "Shifts"
     taus: pd.DataFrame
     tau_texts: str
+    n_lower: int
     unknown: "UnknownLetters"
     metric_table: pd.DataFrame
     equal: pd.DataFrame
@@ -77,13 +93,15 @@ def compare(
     by_metric = differences_by_metric(cases, **options)
     protocol_table, sources = protocols(by_metric["dataset"])
     return Harnesses(
-        recalls=recalls,
+        points=mteb_points(recalls),
         means=mean_differences(recalls, **options),
         by_model=by_model,
         model_table=model_table(by_model),
+        differ_kinds=differ_kinds(by_model),
         shifts=caption_shifts(recalls, **options),
         taus=taus,
         tau_texts=tau_texts(taus),
+        n_lower=n_lower(taus),
         unknown=unknown,
         metric_table=metric_table(by_metric),
         equal=equal_checkpoints(),
@@ -205,6 +223,22 @@ def mean_differences(recalls: pd.DataFrame, **options) -> pd.DataFrame:
     return pd.DataFrame(rows).T
 
 
+def mteb_points(recalls: pd.DataFrame) -> pd.DataFrame:
+    """Return `same_recall` of mteb by kind and script, with panel: the kind and its
+    number of models.
+    """
+    points = recalls[recalls["harness"] == "mteb"].sort_values(["kind", "script"])
+    n_models = points.groupby("kind")["model"].transform("nunique").astype(str)
+    return points.assign(panel=points["kind"] + " (" + n_models + ")")
+
+
+def differ_kinds(by_model: pd.DataFrame) -> pd.Series:
+    """Return the kind of each model that differs significantly under mteb."""
+    is_different = by_model["p_family"] < 0.05
+    of_mteb = by_model["pair"] == PAIRS["mteb"]
+    return kinds()[by_model.loc[is_different & of_mteb, "model"]]
+
+
 def model_table(by_model: pd.DataFrame) -> pd.DataFrame:
     """Return `differences_by_model` of mteb as a table to read."""
     of_mteb = by_model[by_model["pair"] == PAIRS["mteb"]]
@@ -223,15 +257,17 @@ class Shifts(NamedTuple):
     """How far every caption instead of the first one shifts the recall of each
     language.
 
-    `languages`: lang, family, x (mean shift of other multilingual models under
-    Babel-ImageNet's code), y (multilingual models under mteb). `correlation`: Pearson's,
-    over families. `between_languages`, `between_models`: share of the variance of the
-    differences, percent. `under_mteb`: titles of the models of y; `n_others`: models of
-    x. `ends`: the languages with the lowest and the highest x, as text.
+    `languages`: lang, family, "Babel-ImageNet's code" (mean shift of other multilingual
+    models), "mteb" (multilingual models under mteb), panel (""). `r`: Pearson's
+    correlation, and with its interval over families as `r_text`. `between_languages`,
+    `between_models`: share of the variance of the differences, percent. `under_mteb`:
+    titles of the models under mteb; `n_others`: the other ones. `ends`: the languages
+    with the lowest and the highest shift of these, as text.
     """
 
     languages: pd.DataFrame
-    correlation: pd.DataFrame
+    r: float
+    r_text: str
     between_languages: float
     between_models: float
     under_mteb: str
@@ -266,8 +302,9 @@ def caption_shifts(recalls: pd.DataFrame, **options) -> Shifts:
     deviation = (deviation - deviation.to_numpy().mean()).to_numpy()
     variance = (deviation**2).mean()
     return Shifts(
-        languages=shift,
-        correlation=pearson,
+        languages=shift.rename(columns=SIDES).assign(panel=""),
+        r=pearson["value"].iloc[0],
+        r_text=intervals(pearson, ".2f", 1).iloc[0],
         between_languages=100 * (deviation.mean(axis=1) ** 2).mean() / variance,
         between_models=100 * (deviation.mean(axis=0) ** 2).mean() / variance,
         under_mteb=", ".join(titles[under_mteb["model"].unique()]),
@@ -315,7 +352,8 @@ def rank_agreement(recalls: pd.DataFrame, n_draws: int, **options) -> pd.DataFra
 
 
 def tau_texts(taus: pd.DataFrame) -> str:
-    """Return `rank_agreement` in words: tau, expected tau and p of each set of models."""
+    """Return `rank_agreement` in words: tau, expected tau and p of each set of
+    models."""
     observed = taus[taus["series"] == "the two harnesses"]
     expected = taus[taus["series"] == "sampling error alone"]
     p = observed["p_holm"].map(formatting.p_value)
@@ -325,6 +363,14 @@ def tau_texts(taus: pd.DataFrame) -> str:
         f"{row} {tau:.2f}, expected {expected_tau:.2f}, p {p_text}"
         for row, tau, expected_tau, p_text in rows
     )
+
+
+def n_lower(taus: pd.DataFrame) -> int:
+    """Return in how many sets of models tau is significantly lower than expected."""
+    value = taus.pivot(index="row", columns="series", values="value")
+    p = taus.drop_duplicates("row").set_index("row")["p_holm"]
+    is_lower = value["the two harnesses"] < value["sampling error alone"]
+    return int((is_lower & (p < 0.05)).sum())
 
 
 def _taus(rows: pd.DataFrame, n_draws: int, seed: int) -> pd.DataFrame:
@@ -355,11 +401,16 @@ class UnknownLetters(NamedTuple):
     `languages`: lang, kind (of models), known (name of the letters taken as known),
     words (share with an unknown letter), loss (share of recall@1 lost), family, script.
     `correlations`: Spearman's by kind, known and which ("all languages", "Latin
-    script"), with text. `bands`: regression lines of the English SigLIPs by known.
+    script"), with text, and as a `table` to read; `main_text`: the first one of the
+    English SigLIPs. `panels`: the languages of the
+    English SigLIPs, in the columns `X`, `Y` and panel; `bands`: their lines.
     """
 
     languages: pd.DataFrame
     correlations: pd.DataFrame
+    main_text: str
+    table: pd.DataFrame
+    panels: pd.DataFrame
     bands: pd.DataFrame
 
 
@@ -401,13 +452,15 @@ def unknown_letters(
     fits["text"] = intervals(fits, ".2f", 1, " to ")
 
     siglips = means[means["kind"] == SIGLIPS]
+    panel = "known: " + siglips["known"].str.replace("German, ", "German,\n")
+    panels = siglips.assign(panel=panel).rename(columns={"words": X, "loss": Y})
     bands = [
-        regression.regression_band(part, "words", "loss", "family", **options).assign(
-            known=known
-        )
-        for known, part in siglips.groupby("known", sort=False)
+        regression.regression_band(part, X, Y, "family", **options).assign(panel=name)
+        for name, part in panels.groupby("panel", sort=False)
     ]
-    return UnknownLetters(means, fits, pd.concat(bands))
+    table = fits[list(FIT_COLUMNS)].rename(columns=FIT_COLUMNS)
+    main_text = fits.loc[fits["kind"] == SIGLIPS, "text"].iloc[0]
+    return UnknownLetters(means, fits, main_text, table, panels, pd.concat(bands))
 
 
 def _unknown_words(langs: set[str], known: set[str]) -> pd.DataFrame:

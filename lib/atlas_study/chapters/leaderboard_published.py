@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from atlas_study.chapters.leaderboard import means_and_ranks
+from atlas_study.chapters.leaderboard import mean_width, means_and_ranks
 from babelatlas.analysis import leaderboard, ranking
 from babelatlas.analysis.real_models import DATASETS
 from babelatlas.base import languages, published, tables
@@ -26,16 +26,21 @@ class PublishedModels(NamedTuple):
 
     `ranks`: `ranking.ranks` in all languages and each group, languages resampled.
     `by_family`: those in all languages with families resampled, and letters
-    (`leaderboard.letters`). `different`: a row for each group with group, n (languages),
-    families, models, pairs, by_language and by_family (pairs that differ), separate
-    (the most models that all differ, by family), possible (False where families are too
-    few). `shared`: the median over pairs of models of the share of the variance of
-    their difference that lies between families.
+    (`leaderboard.letters`); `width` and `width_by_language`: the mean width of the
+    intervals in points, families and languages resampled. `different`: a row for each
+    group with group, n (languages), families, models, pairs, by_language and by_family
+    (pairs that differ), separate (the most models that all differ, by family), possible
+    (False where families are too few); `too_few`: these, as text. `shared`: the median
+    over pairs of models of the share of the variance of their difference that lies
+    between families.
     """
 
     ranks: pd.DataFrame
     by_family: pd.DataFrame
+    width: float
+    width_by_language: float
     different: pd.DataFrame
+    too_few: str
     shared: float
 
 
@@ -102,7 +107,18 @@ def compare_models(scores: pd.DataFrame, **options) -> PublishedModels:
     different = different.rename(columns={"apart": "by_family"})
     different["by_language"] = by_language["apart"]
     different["families"] = n_families.to_numpy()
-    return PublishedModels(ranks, by_family, different, _shared(scores, family))
+    return PublishedModels(
+        ranks=ranks,
+        by_family=by_family,
+        width=mean_width(by_family),
+        width_by_language=mean_width(ranks[ranks["group"] == "all"]),
+        different=different,
+        too_few=", ".join(
+            f"{row.group} ({row.families})"
+            for row in different[~different["possible"]].itertuples()
+        ),
+        shared=_shared(scores, family),
+    )
 
 
 def _shared(scores: pd.DataFrame, family: dict[str, str]) -> float:
@@ -125,7 +141,7 @@ def languages_needed(scores: pd.DataFrame, seed: int) -> pd.DataFrame:
     of the languages, taken as independent.
 
     Columns: n (languages), value, ci_low, ci_high (percent: mean and range of 95 % of
-    the subsets; all languages are one subset), pairs.
+    the subsets; all languages are one subset), pairs, series.
     """
     gaps = _gaps(ranking.by_language(scores))
     n_languages, n_pairs = gaps.shape
@@ -143,7 +159,8 @@ def languages_needed(scores: pd.DataFrame, seed: int) -> pd.DataFrame:
             low, high = bootstrap.percentile_interval(np.array(shares))
         percent = [100 * share for share in (np.mean(shares), low, high)]
         rows.append([size, *percent, n_pairs])
-    return pd.DataFrame(rows, columns=["n", "value", "ci_low", "ci_high", "pairs"])
+    table = pd.DataFrame(rows, columns=["n", "value", "ci_low", "ci_high", "pairs"])
+    return table.assign(series="significant pairs")
 
 
 def agreements(

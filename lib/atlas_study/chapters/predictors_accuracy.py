@@ -41,6 +41,11 @@ INTERVALS = {
     "bootstrap over lang": "bootstrap over languages",
     "bootstrap over model": "bootstrap over recipes",
 }
+# What the page calls intervals.
+SHOWN_INTERVALS = {
+    "bootstrap over lang": "bootstrap over languages",
+    "bootstrap over model": "bootstrap over training recipes",
+}
 # What the page calls the sources of variance.
 SOURCES = {
     "model": "training recipe",
@@ -74,24 +79,36 @@ class AccuracyModel(NamedTuple):
 class Accuracy(NamedTuple):
     """The mixed model of published accuracy, and what the page shows of it.
 
-    `model`: `fit_accuracy`; `effect_table`: its effects, to read; `text_slopes`: the
-    slope of tokens of each recipe; `list_slopes`, and `list_table` to read;
-    `differences`; `left_out`; `variance`: the share of each source (fractions) with
-    marginal and conditional R²; `residuals`: `check_residuals`; `choices`:
-    `other_choices`; `without_one`; `scores`.
+    `model`: `fit_accuracy`; `forest`: its effects as the figure names their intervals;
+    `effect_table`: to read; `main_text`: the main effects in words, and
+    `main_effects`: their points by label; `n_agreeing`: the
+    significant effects whose bootstrap intervals exclude 0, too; `text_slopes`: the
+    slope of tokens of each recipe, and `slope_texts` in words; `list_slopes`, and
+    `list_table` to read; `differences`; `left_out`; `scale_table` to read; `variance`:
+    the share of each source (fractions) with marginal and conditional R², and
+    `variance_table` to read; `residuals`: `check_residuals`; `choices`:
+    `other_choices`; `without_one`, and `without_ranges` in words; `scores`.
     """
 
     model: AccuracyModel
+    forest: pd.DataFrame
     effect_table: pd.DataFrame
+    main_text: str
+    main_effects: dict[str, float]
+    n_agreeing: int
     text_slopes: pd.DataFrame
+    slope_texts: pd.Series
     list_slopes: pd.DataFrame
     list_table: pd.DataFrame
     differences: pd.DataFrame
     left_out: "LeftOut"
+    scale_table: pd.DataFrame
     variance: pd.Series
+    variance_table: pd.DataFrame
     residuals: "Residuals"
     choices: pd.DataFrame
     without_one: pd.DataFrame
+    without_ranges: str
     scores: pd.DataFrame
 
 
@@ -114,20 +131,62 @@ def compare(
         }
     )
     explained = mixed_model.explained(model.main).set_index("part")["share"]
+    explained = explained.rename(index=SOURCES)
+    without = without_one(model)
+    main = model.tested.loc[MAIN_EFFECTS]
+    slope_texts = intervals(text_slopes, "+.1f", 1, " to ")
     return Accuracy(
         model=model,
+        forest=model.effects.replace({"interval": SHOWN_INTERVALS}),
         effect_table=effect_table(model.tested),
+        main_text="; ".join(main["label"] + " " + main["text"]),
+        main_effects=main.set_index("label")["value"].to_dict(),
+        n_agreeing=n_agreeing(model),
         text_slopes=text_slopes,
+        slope_texts=text_slopes["level"] + " " + slope_texts,
         list_slopes=of_lists,
         list_table=list_table,
         differences=differences(model),
         left_out=left_out(model, source),
-        variance=explained.rename(index=SOURCES),
+        scale_table=scale_table(model.scales),
+        variance=explained,
+        variance_table=variance_table(explained),
         residuals=check_residuals(model),
         choices=other_choices(model, source, tokens, minimum),
-        without_one=without_one(model),
+        without_one=without,
+        without_ranges=without_ranges(without),
         scores=scores(model.effects, text_slopes),
     )
+
+
+def n_agreeing(model: AccuracyModel) -> int:
+    """Return of how many significant effects all intervals exclude 0."""
+    effects = model.effects
+    excludes_0 = (effects["ci_low"] > 0) | (effects["ci_high"] < 0)
+    in_all = excludes_0.groupby(effects["name"]).all()
+    return int(in_all[model.tested.index[model.tested["p"] < 0.05]].sum())
+
+
+def scale_table(scales: pd.DataFrame) -> pd.DataFrame:
+    """Return the scales as a table to read, AIC as the difference to the lowest."""
+    table = scales.assign(AIC=scales["AIC"] - scales["AIC"].min())
+    return table.rename(columns={"AIC": "AIC, difference to the lowest"})
+
+
+def variance_table(explained: pd.Series) -> pd.DataFrame:
+    """Return the share of each source of variance as a table to read."""
+    shares = 100 * explained.drop(["marginal", "conditional"]).rename("share (%)")
+    return shares.rename_axis("source of variance").reset_index()
+
+
+def without_ranges(without: pd.DataFrame) -> str:
+    """Return how far the effects of `without_one` reach, in words."""
+    texts = []
+    for effect, rows in without.groupby("effect", sort=False):
+        most = rows.loc[rows["change"].idxmax(), "left out"]
+        ends = f"{rows['value'].min():+.1f} to {rows['value'].max():+.1f}"
+        texts.append(f"{effect} {ends}, most different without {most}")
+    return "; ".join(texts).replace(" -", " −")
 
 
 def effect_table(tested: pd.DataFrame) -> pd.DataFrame:
@@ -378,11 +437,12 @@ def check_residuals(model: AccuracyModel) -> Residuals:
 
 class LeftOut(NamedTuple):
     """Languages that the model lacks, and those with the label alone, as text; "none"
-    where there are none.
+    where there are none; and the correlation of the logarithms of tokens and classes.
     """
 
     without_tokens: str
     label_only: str
+    r_classes: float
 
 
 def left_out(model: AccuracyModel, source: str) -> LeftOut:
@@ -400,4 +460,9 @@ def left_out(model: AccuracyModel, source: str) -> LeftOut:
         "lang"
     ]
     bare = [languages.name(lang) for lang in bare.unique() if lang in in_model]
-    return LeftOut(", ".join(lacking) or "none", ", ".join(bare) or "none")
+    by_language = model.table.drop_duplicates("lang")
+    return LeftOut(
+        without_tokens=", ".join(lacking) or "none",
+        label_only=", ".join(bare) or "none",
+        r_classes=by_language["log_tokens"].corr(by_language["log_classes"]),
+    )

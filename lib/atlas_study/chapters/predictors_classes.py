@@ -30,11 +30,16 @@ HALF_A_DIGIT = 0.5 * 10.0**-4
 
 class Costs(NamedTuple):
     """What a doubling costs: `reported` (`reported_means`), `relative`
-    (`relative_costs`), the `error_table` of `mean_errors` over `n_recipes`, `scores`.
+    (`relative_costs`), their `ranges` as text, the groups in which a doubling costs
+    most and least points (`costliest`, `cheapest`), the `error_table` of `mean_errors`
+    over `n_recipes`, `scores`.
     """
 
     reported: pd.DataFrame
     relative: pd.DataFrame
+    ranges: str
+    costliest: str
+    cheapest: str
     error_table: pd.DataFrame
     n_recipes: int
     scores: pd.DataFrame
@@ -49,7 +54,25 @@ def compare(source: str, **options) -> Costs:
     errors = prediction_errors(reported)
     error_table, n_recipes = mean_errors(errors, predictors.recipes(), **options)
     relative = relative_costs(reported)
-    return Costs(reported, relative, error_table, n_recipes, scores(errors))
+    in_points = relative[relative["scale"] == "points"]
+    in_points = in_points.groupby("group")["value"].mean()
+    return Costs(
+        reported=reported,
+        relative=relative,
+        ranges=cost_ranges(relative),
+        costliest=in_points.idxmax(),
+        cheapest=in_points.idxmin(),
+        error_table=error_table,
+        n_recipes=n_recipes,
+        scores=scores(errors),
+    )
+
+
+def cost_ranges(relative: pd.DataFrame) -> str:
+    """Return the lowest and the highest of `relative_costs` by form, in words."""
+    ends = relative.groupby("scale", sort=False)["value"].agg(["min", "max"])
+    texts = [f"{row.Index} {row.min:.2f} to {row.max:.2f}" for row in ends.itertuples()]
+    return "; ".join(texts).replace("-0", "−0")
 
 
 def scores(errors: pd.DataFrame) -> pd.DataFrame:

@@ -26,6 +26,8 @@ from babelatlas.stats import (
     multiple_comparisons,
 )
 
+RATIO_COLUMNS = ["value", "ci_low", "ci_high", "wald_low", "wald_high"]
+RATIO_COLUMNS += ["counted", "low", "high"]
 OF_MODELS = ["log_gflops", "captions", "samples"]
 # Properties of languages, separately for both kinds of text tower.
 OF_LANGUAGES = {
@@ -42,10 +44,12 @@ class Recall(NamedTuple):
 
     `title`: of the leaderboard; `real`: `predictors.released_drivers`; `models`:
     `fit_recall`; `ratios`: its odds ratios; `forest`: these as decimal logarithms with
-    their three intervals; `sure`: those of `away_from_one`; `ratio_table`: to read;
-    `shares`: `explained_shares`, and `share_table` to read; `of_models` and
-    `of_languages`: the share of each source of variance, percent; `deviations`;
-    `by_captions`: number of models by how captions were chosen; `scores`.
+    their three intervals, and their numbers as `ratio_data`; `sure`: those of
+    `away_from_one`; `ratio_table`: to read; `shares`: `explained_shares`, their
+    `ranges` as text and `share_table` to read; `of_models` and `of_languages`: the
+    share of each source of variance, percent; `deviations`; `by_captions`: number of
+    models by how captions were chosen, and as `captions`; `ratio_texts`: the odds
+    ratios in words; `scores`.
     """
 
     title: str
@@ -53,14 +57,18 @@ class Recall(NamedTuple):
     models: "RecallModels"
     ratios: pd.DataFrame
     forest: pd.DataFrame
+    ratio_data: pd.DataFrame
     sure: pd.DataFrame
     ratio_table: pd.DataFrame
     shares: pd.DataFrame
+    ranges: dict[str, str]
     share_table: pd.DataFrame
     of_models: pd.Series
     of_languages: pd.Series
     deviations: pd.DataFrame
     by_captions: pd.Series
+    captions: str
+    ratio_texts: str
     scores: pd.DataFrame
 
 
@@ -77,6 +85,10 @@ def compare(
     models = fit_recall(real, n_resamples, seed)
     shares = explained_shares(real, n_resamples, seed)
     by_captions = models.of_models.table["captions"].value_counts()
+    by_captions = by_captions[by_captions > 0]
+    ratio_texts = [
+        f"{row.effect} {row.value:.3g}" for row in models.ratios.itertuples()
+    ]
     explained = [
         100 * mixed_model.explained(fit).set_index("part")["share"]
         for fit in (models.of_models, models.of_languages)
@@ -87,14 +99,21 @@ def compare(
         models=models,
         ratios=models.ratios,
         forest=ratio_forest(models.ratios),
+        ratio_data=models.ratios[["effect", *RATIO_COLUMNS]],
         sure=models.ratios[away_from_one(models.ratios)],
         ratio_table=ratio_table(models.ratios),
         shares=shares,
+        ranges={
+            side: f"{100 * shares[side].min():.0f} to {100 * shares[side].max():.0f} %"
+            for side in ("languages", "models")
+        },
         share_table=share_table(shares),
         of_models=explained[0],
         of_languages=explained[1],
         deviations=deviations(models),
-        by_captions=by_captions[by_captions > 0],
+        by_captions=by_captions,
+        captions=", ".join(f"{kind} {n}" for kind, n in by_captions.items()),
+        ratio_texts="; ".join(ratio_texts),
         scores=scores(models.ratios, *board[1:]),
     )
 
@@ -160,8 +179,8 @@ class RecallModels(NamedTuple):
     """The two mixed models of log odds.
 
     `of_models`: one row for each model, training data at random; `of_languages`: one
-    for each language and kind of text tower, languages and families at random. `ratios`:
-    odds ratios (`odds_ratios`).
+    for each language and kind of text tower, languages and families at random.
+    `ratios`: odds ratios (`odds_ratios`).
     """
 
     of_models: mixed_model.Fit

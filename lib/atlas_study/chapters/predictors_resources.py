@@ -24,6 +24,7 @@ SHOWN = {
     "tokens, given classes": "text, given classes",
     "classes": "number of classes",
 }
+POINTS = ["model", "lang", "log_examples", "accuracy"]
 X, Y = "tokens of text (millions)", "top-1 accuracy"
 
 
@@ -117,7 +118,8 @@ def text_panels(
 
 
 def scores(correlations: pd.DataFrame) -> pd.DataFrame:
-    """Return correlations in the columns of schema `scores`, those with examples last."""
+    """Return correlations in the columns of schema `scores`, those with examples
+    last."""
     rows = correlations.assign(
         task="zeroshot",
         dataset="babel-imagenet",
@@ -186,13 +188,19 @@ def compare(source: str, tokens: str, towers: list[str], **options) -> Compariso
 class Examples(NamedTuple):
     """How accuracy correlates with the examples in LAION-5B.
 
-    `mean`: the correlation of the mean accuracy of some models; `higher`: the
-    correlation of the first of these minus that of each other model, with tests over
-    languages (p_holm) and over families (p_family_holm).
+    `mean`: the correlation of the mean accuracy of some models, and as `mean_text`.
+    `higher`: the correlation of the first of these minus that of each other model, with
+    tests over languages (p_holm) and over families (p_family_holm); `n_higher` and
+    `n_higher_by_family`: how many differences are significantly above 0. `points`:
+    model, lang, log_examples and accuracy of the models.
     """
 
     mean: pd.DataFrame
+    mean_text: str
     higher: pd.DataFrame
+    n_higher: int
+    n_higher_by_family: int
+    points: pd.DataFrame
 
 
 def compare_examples(images: pd.DataFrame, models: list[str], **options) -> Examples:
@@ -225,7 +233,17 @@ def compare_examples(images: pd.DataFrame, models: list[str], **options) -> Exam
         least_family=by_family["least"],
         n_families=by_family["n_clusters"],
     )
-    return Examples(mean, multiple_comparisons.with_holm(higher))
+    higher = multiple_comparisons.with_holm(higher)
+    is_higher = higher["value"] > 0
+    to = "–" if mean["ci_low"].item() >= 0 else " to "
+    return Examples(
+        mean=mean,
+        mean_text=intervals(mean, ".2f", 1, to).item(),
+        higher=higher,
+        n_higher=(is_higher & (higher["p_holm"] < 0.05)).sum(),
+        n_higher_by_family=(is_higher & (higher["p_family_holm"] < 0.05)).sum(),
+        points=images.loc[images["model"].isin(models), POINTS],
+    )
 
 
 def examples_figure(images: pd.DataFrame, models: list[str], **options) -> Axes:
