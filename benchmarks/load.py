@@ -164,9 +164,8 @@ def zeroshot(model: str, size: Size, seed: int = 0) -> pd.DataFrame:
     language and class.
     """
     rng, ability = _ability(model, size.languages, seed)
-    hard = np.random.default_rng([seed, size.classes]).normal(
-        0, 1, size.classes
-    )  # the same for all models
+    # How hard each class is, the same for all models.
+    hard = np.random.default_rng([seed, size.classes]).normal(0, 1, size.classes)
     table = _grid(
         model=[model],
         dataset=["imagenet-1k"],
@@ -325,10 +324,8 @@ def write_run(folder: str | os.PathLike, size: Size, seed: int = 0) -> dict[str,
     made, rows = plan(size, []), dict.fromkeys(MADE, 0)
     for stage, jobs in made.stages.items():
         for model, dataset in jobs if stage.name in MADE else ():
-            table, path = (
-                MADE[stage.name](model, size, seed),
-                made.outputs(stage, model, dataset)["output"],
-            )
+            table = MADE[stage.name](model, size, seed)
+            path = made.outputs(stage, model, dataset)["output"]
             tables.write(table, Path(folder).resolve() / path, stage.name, traced=False)
             rows[stage.name] += len(table)
     labels = Path(folder) / made.at("labels/imagenet-1k")
@@ -354,10 +351,8 @@ def run_chapter(folder: Path, made: Plan, chapter: str, limit: float = LIMIT) ->
     """
     stage = next(stage for stage in made.stages if stage.name == chapter)
     job = made.stages[stage][0]
-    page, log = (
-        made.at(f"notebooks/{made.page(stage, *job)}.ipynb"),
-        made.at(f"logs/{made.page(stage, *job)}.txt"),
-    )
+    page = made.at(f"notebooks/{made.page(stage, *job)}.ipynb")
+    log = made.at(f"logs/{made.page(stage, *job)}.txt")
     command = [
         sys.executable,
         "-m",
@@ -380,9 +375,8 @@ def run_chapter(folder: Path, made: Plan, chapter: str, limit: float = LIMIT) ->
         stderr=subprocess.DEVNULL,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (most, most)),
     )
-    _, status, used = os.wait4(
-        process.pid, 0
-    )  # what it used and what the kernel used that it waited for
+    # What it used, and what the kernel used that it waited for.
+    _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     said = (folder / log).read_text(encoding="utf-8").partition("failed: ")[
         2
@@ -463,9 +457,8 @@ def growth(table: pd.DataFrame) -> pd.DataFrame:
         ):
             ratio = (seconds[2] - seconds[1]) / (seconds[1] - seconds[0])
             powers = np.linspace(0.01, 6, 600)
-            ratios = (n[2] ** powers - n[1] ** powers) / (
-                n[1] ** powers - n[0] ** powers
-            )  # rise with the power
+            steps = np.diff(np.power.outer(n, powers), axis=0)
+            ratios = steps[1] / steps[0]  # rise with the power
             table.loc[rows.index[-1], "exponent"] = np.interp(
                 ratio, ratios, powers, np.nan, np.nan
             )
