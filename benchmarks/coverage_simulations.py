@@ -141,10 +141,8 @@ def mean_over_languages(
     if population is None:
         scores, truth = rng.normal(size=(n, worlds)), 0.0
     else:
-        scores, truth = (
-            rng.choice(np.asarray(population, float), size=(n, worlds)),
-            float(np.mean(population)),
-        )
+        scores = rng.choice(np.asarray(population, float), size=(n, worlds))
+        truth = float(np.mean(population))
     value = scores.mean(axis=0)
     # As `bootstrap.mean_interval`, for all data sets at once.
     resampled = bootstrap.resample_weights(n, n_resamples, seed) @ scores / n
@@ -457,10 +455,8 @@ def rank(
                 names, scores.mean(axis=0), drawn @ scores, level, clusters
             )
             place = np.argsort(found["name"].to_numpy())
-            low, high = (
-                found["rank_low"].to_numpy()[place],
-                found["rank_high"].to_numpy()[place],
-            )
+            low = found["rank_low"].to_numpy()[place]
+            high = found["rank_high"].to_numpy()[place]
             both.append(
                 [(true < low).mean(), (true > high).mean(), (high - low).mean()]
             )
@@ -648,10 +644,8 @@ def told_apart(
     rng = np.random.default_rng(
         [seed, len(sizes), models, int(10 * gap), int(freedom or 0), 12]
     )
-    member, better = (
-        np.eye(len(sizes))[np.arange(len(sizes)).repeat(sizes)],
-        np.arange(models) < models // 2,
-    )
+    member = np.eye(len(sizes))[np.arange(len(sizes)).repeat(sizes)]
+    better = np.arange(models) < models // 2
     first, second = np.triu_indices(models, 1)
     differ = (better[first] != better[second]) & (gap > 0)
 

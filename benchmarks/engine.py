@@ -666,10 +666,8 @@ def images_alone(
         vectors = embedding.embed_images(encoder, paths)
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
-    rows, contestants = (
-        _start_of_decoding(pictures, transform, workers, kind),
-        [("ours", own), ("clip-benchmark", theirs)],
-    )
+    rows = _start_of_decoding(pictures, transform, workers, kind)
+    contestants = [("ours", own), ("clip-benchmark", theirs)]
     for repeat in range(repeats):
         found = {}
         for name, encode in contestants if repeat % 2 else contestants[::-1]:
@@ -746,11 +744,9 @@ def text_flops(lengths: np.ndarray, sizes: dict = REAL) -> float:
     >>> text_flops(np.array([2]), tower)  # 2*2*128 + 4*4*4 + 2*18
     612.0
     """
-    width, hidden, lengths = (
-        sizes["width"],
-        sizes["hidden"],
-        np.asarray(lengths, np.float64),
-    )
+    width = sizes["width"]
+    hidden = sizes["hidden"]
+    lengths = np.asarray(lengths, np.float64)
     layer = 2 * lengths * (4 * width**2 + 2 * width * hidden) + 4 * lengths**2 * width
     middle = (width + sizes["embed_dim"]) // 2
     return float(
@@ -984,9 +980,8 @@ def unit_costs(rows: pd.DataFrame, pictures: int) -> pd.DataFrame:
     for (name, repeat), part in runs.groupby(["contestant", "repeat"], sort=False):
         seconds = part.groupby("part")["value"].sum()
         steps = part["languages"].unique()
-        times = (
-            steps.sum() if name == "clip-benchmark" else len(steps)
-        )  # loadings, and rounds of the pictures
+        # Loadings, and rounds of the pictures.
+        times = steps.sum() if name == "clip-benchmark" else len(steps)
         own = 0.0 if name == "ours" else start
         done = counts.loc[[(step, repeat) for step in steps]].sum()
         texts = seconds["texts"] / (done["padded"] if name == "ours" else done["texts"])
@@ -1156,6 +1151,20 @@ def projections(
     return found
 
 
+def _check_ranks(ours: pd.DataFrame, results: list[tuple], what: str) -> None:
+    """Raise RuntimeError unless our first queries have the rank, ties and NDCG of the
+    results of `_loop`.
+    """
+    ours = ours.head(len(results))
+    ranks = ours[["rank", "tied", "n_tied_correct"]].to_numpy()
+    same = (ranks == [row[:3] for row in results]).all()
+    gains = [row[3] for row in results]
+    if not same or not np.allclose(ours["ndcg20"], gains, atol=1e-4):
+        raise RuntimeError(
+            f"The ranks or NDCG of {what} are not those of a loop over queries."
+        )
+
+
 def run_retrieval(
     images: int,
     each: int,
@@ -1250,25 +1259,11 @@ def run_retrieval(
             spent = time.perf_counter() - began
             queries = len(owner) if direction == "t2i" else images
             share = queries / len(results) * (1 if lang == "en" else codes - 1)
-            loop, bare, compared = (
-                loop + (spent + english) * share,
-                bare + spent * share,
-                compared + len(results),
-            )
-            ours = found[
-                (found["lang"] == lang) & (found["direction"] == direction)
-            ].head(len(results))
-            same = (
-                ours[["rank", "tied", "n_tied_correct"]].to_numpy()
-                == [row[:3] for row in results]
-            ).all()
-            if not same or not np.allclose(
-                ours["ndcg20"], [row[3] for row in results], atol=1e-4
-            ):
-                raise RuntimeError(
-                    f"The ranks or NDCG of {direction} in {lang} are not those of a"
-                    " loop over queries."
-                )
+            loop += (spent + english) * share
+            bare += spent * share
+            compared += len(results)
+            of_lang = (found["lang"] == lang) & (found["direction"] == direction)
+            _check_ranks(found[of_lang], results, f"{direction} in {lang}")
     note = f"{images} images x {len(owner)} captions; {threads} threads"
     kinds = [("ours", "whole", whole), ("ours", "products", products)]
     kinds += [("plain loop", "whole", loop), ("plain loop", "without English", bare)]
@@ -1370,10 +1365,8 @@ def _loop(
     rank = 1 + int((better & ~own).sum())
     gains = np.exp(100 * (english - english.max()).astype(float))
     gains /= gains.sum()
-    gained, most = (
-        _discounted(scores, ranking, gains),
-        _discounted(english, order, gains),
-    )
+    gained = _discounted(scores, ranking, gains)
+    most = _discounted(english, order, gains)
     return rank, int((level & ~own).sum()), int((level & own).sum()), gained / most
 
 

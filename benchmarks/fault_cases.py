@@ -484,11 +484,9 @@ def _fetched(
 
 def download_cut(study: Study, jobs: dict, chance: random.Random) -> tuple[str, str]:
     """Cut a download in its middle, then fetch again."""
-    place, content, share = (
-        _scratch(study),
-        chance.randbytes(FILE),
-        chance.uniform(0, 0.999),
-    )
+    place = _scratch(study)
+    content = chance.randbytes(FILE)
+    share = chance.uniform(0, 0.999)
     status, _, told = _fetched(
         content, place, lambda handler, all_: _send(handler, all_, share)
     )
@@ -575,9 +573,8 @@ def merge_killed(study: Study, jobs: dict, chance: random.Random) -> tuple[str, 
             place / "results" / "demo",
             ignore=shutil.ignore_patterns("cache"),
         )
-        shutil.rmtree(
-            place / "results" / "demo" / "zeroshot"
-        )  # as if another person had computed it
+        # As if another person had computed it.
+        shutil.rmtree(place / "results" / "demo" / "zeroshot")
         began = time.monotonic()
         if kill_after:
             _python(code, place, kill_after * takes)

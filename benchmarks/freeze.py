@@ -21,9 +21,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-TIMES = re.compile(
-    r"seconds|run time|^time$|memory|commit|started|version"
-)  # what differs between two runs of one code
+# What differs between two runs of one code.
+TIMES = re.compile(r"seconds|run time|^time$|memory|commit|started|version")
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 
 

@@ -164,10 +164,8 @@ def sizes(
     recipes are random. Data sets whose fit does not converge are left out.
     """
     rng, found = np.random.default_rng([seed, n_recipes, n_languages]), []
-    recipe, lang = (
-        np.repeat(np.arange(n_recipes), n_languages),
-        np.tile(np.arange(n_languages), n_recipes),
-    )
+    recipe = np.repeat(np.arange(n_recipes), n_languages)
+    lang = np.tile(np.arange(n_languages), n_recipes)
     random = {
         "recipe": ("model", ""),
         "slope": ("model", "tokens"),

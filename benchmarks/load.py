@@ -164,9 +164,8 @@ def zeroshot(model: str, size: Size, seed: int = 0) -> pd.DataFrame:
     language and class.
     """
     rng, ability = _ability(model, size.languages, seed)
-    hard = np.random.default_rng([seed, size.classes]).normal(
-        0, 1, size.classes
-    )  # the same for all models
+    # How hard each class is, the same for all models.
+    hard = np.random.default_rng([seed, size.classes]).normal(0, 1, size.classes)
     table = _grid(
         model=[model],
         dataset=["imagenet-1k"],
@@ -378,9 +377,8 @@ def run_chapter(folder: Path, made: Graph, chapter: str, limit: float = LIMIT) -
         stderr=subprocess.DEVNULL,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (most, most)),
     )
-    _, status, used = os.wait4(
-        process.pid, 0
-    )  # what it used and what the kernel used that it waited for
+    # What it used, and what the kernel used that it waited for.
+    _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     said = (folder / log).read_text(encoding="utf-8").partition("failed: ")[
         2
@@ -461,9 +459,8 @@ def growth(table: pd.DataFrame) -> pd.DataFrame:
         ):
             ratio = (seconds[2] - seconds[1]) / (seconds[1] - seconds[0])
             powers = np.linspace(0.01, 6, 600)
-            ratios = (n[2] ** powers - n[1] ** powers) / (
-                n[1] ** powers - n[0] ** powers
-            )  # rise with the power
+            steps = np.diff(np.power.outer(n, powers), axis=0)
+            ratios = steps[1] / steps[0]  # rise with the power
             table.loc[rows.index[-1], "exponent"] = np.interp(
                 ratio, ratios, powers, np.nan, np.nan
             )

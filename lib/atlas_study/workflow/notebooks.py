@@ -304,22 +304,27 @@ def sources(path: str | os.PathLike) -> list[Path]:
     paths, sorted; the notebook comes first, as given. Raises InputError for a listed file
     that does not ship.
     """
-    lines = [
-        line
-        for cell in cells(path)
-        if cell["cell_type"] == "code"
-        for line in cell["source"].splitlines()
-    ]
-    code = "\n".join(line for line in lines if not line.lstrip().startswith(("%", "!")))
-    try:
-        tree = ast.parse(code)
-    except SyntaxError as error:
-        raise InputError(
-            f"The code of {Path(path).name} is not valid Python ({error.msg}): correct"
-            " it."
-        ) from error
+    tree = ast.Module([], [])
+    for cell in cells(path):
+        if cell["cell_type"] == "code":
+            tree.body += _parsed(cell["source"], Path(path).name)
     modules = _reached(_imported(tree) | _asked_at_the_desk(tree))
     return [Path(path), *sorted({*modules, *data_files(path), *EVERYWHERE})]
+
+
+def _parsed(code: str, notebook: str) -> list[ast.stmt]:
+    """Return the statements of a cell; lines of IPython's own are left out."""
+    try:
+        return ast.parse(code).body
+    except SyntaxError:
+        lines = code.splitlines()
+        code = "\n".join(line for line in lines if line.lstrip()[:1] not in ("%", "!"))
+    try:
+        return ast.parse(code).body
+    except SyntaxError as error:
+        raise InputError(
+            f"The code of {notebook} is not valid Python ({error.msg}): correct it."
+        ) from error
 
 
 def data_files(path: str | os.PathLike) -> list[Path]:

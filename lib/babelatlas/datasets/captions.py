@@ -90,31 +90,19 @@ def load(
         table, order, paths = stamps.captions(datasets.images_path(images, dataset))
     else:
         table, order, paths = _own(dataset, images, annotations)
-    for column, chosen, noun in (
-        ("captions", sets, "set of captions"),
-        ("lang", wanted, "language"),
-    ):
-        present = sorted(set(table[column]))
-        for value in chosen:
-            if value not in present:
-                raise InputError(
-                    f"The data set {name!r} has no {noun} {value!r}:"
-                    f" {near(value, present)}"
-                )
-        table = table[table[column].isin(chosen)] if chosen else table
+    table = _only(
+        table, "captions", sets, f"The data set {name!r} has no set of captions"
+    )
+    table = _only(table, "lang", wanted, f"The data set {name!r} has no language")
     absent = [image for image in order if image not in paths]
     if short + len(absent) > missing or not paths:
-        fix = "give them"
-        if dataset.image_source:
-            fix = f"fetch them ({dataset.image_source})"
-        if dataset.custom:
-            fix = "name each by its path below the images, as dogs/1.jpg"
         what = (
             f"{short + len(absent):,} of {short + len(order):,} images in {images}"
             f" ({', '.join(absent[:10])})"
         )
         raise InputError(
-            f"The data set {name!r} lacks {what}: {fix}, or allow so many with missing."
+            f"The data set {name!r} lacks {what}: {_how_to_give_images(dataset)}, or"
+            " allow so many with missing."
         )
     gallery = pd.DataFrame(
         {"image": [image for image in order if image in paths]}, dtype=str
@@ -128,6 +116,28 @@ def load(
         for row in empty.itertuples()
     ]
     return gallery, tables.check(table, "captions")
+
+
+def _only(
+    table: pd.DataFrame, column: str, wanted: list[str], lacks: str
+) -> pd.DataFrame:
+    """Return the rows with the values wanted ([]: all); InputError, which begins with
+    `lacks`, for one that no row has.
+    """
+    present = sorted(set(table[column]))
+    for value in wanted:
+        if value not in present:
+            raise InputError(f"{lacks} {value!r}: {near(value, present)}")
+    return table[table[column].isin(wanted)] if wanted else table
+
+
+def _how_to_give_images(dataset: datasets.Dataset) -> str:
+    """Return what helps where images of a data set are absent."""
+    if dataset.custom:
+        return "name each by its path below the images, as dogs/1.jpg"
+    if dataset.image_source:
+        return f"fetch them ({dataset.image_source})"
+    return "give them"
 
 
 def inputs(*paths: str | os.PathLike | Sequence[str | os.PathLike]) -> list[str]:

@@ -209,57 +209,61 @@ def _statements(path: Path, variant: str, lang: str) -> pd.DataFrame:
     right.
     """
     try:
-        content = path.read_text(encoding="utf-8-sig")
-        # Not splitlines, which also splits at letters that are no ends of a line to
-        # JSON.
-        lines = [line for line in content.split("\n") if line.strip()]
-        rows = (
-            json.loads(content)
-            if content.lstrip().startswith("[")
-            else [json.loads(line) for line in lines]
-        )
-        table = pd.DataFrame(rows).rename(columns=COLUMNS)
-        truth = (
-            table["truth"].astype(str).str.lower().map({"true": True, "false": False})
-        )
+        table = pd.DataFrame(_json_rows(path)).rename(columns=COLUMNS)
+        truth = table["truth"].astype(str).str.lower()
+        truth = truth.map({"true": True, "false": False})
         if truth.isna().any() or (table["text"].str.strip() == "").any():
             raise ValueError("a label that is not true or false, or an empty sentence")
-        marvl = "left_img" in table
-        if marvl:
-            # A sentence that was written for one concept twice is one statement, as the
-            # release counts consistency.
-            name = table.groupby("text", sort=False)["identifier"].transform("first")
-            folder = f"{lang}/images/" + table["concept"] + "/"
-            left, right = folder + table["left_img"], folder + table["right_img"]
-        else:  # test1-0-1-0
-            parts = table["identifier"].str.extract(r"^([\w]+-\d+)-(\d+)-(\d+)$")
-            name = parts[0] + "-" + parts[2]
-            left, right = (
-                parts[0] + "-" + parts[1] + f"-img{side}.png" for side in (0, 1)
-            )
-            if name.isna().any():
-                raise ValueError("an identifier that is not like test1-0-1-0")
+        of_marvl = "left_img" in table
+        names = _names_of_marvl(table, lang) if of_marvl else _names_of_nlvr2(table)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(
             f"The statements {path} cannot be read ({error!r}): give a file of MaRVL or"
             " NLVR2."
         ) from error
-    table = table.assign(
-        variant=variant,
-        lang=lang,
-        truth=truth.astype(bool),
-        statement=name,
-        left=left,
-        right=right,
-    )
-    table = table.assign(
-        **{column: "" for column in ("concept", "chapter") if column not in table}
-    )
-    if marvl:
+    table = table.assign(variant=variant, lang=lang, truth=truth.astype(bool), **names)
+    for column in ("concept", "chapter"):
+        if column not in table:
+            table[column] = ""
+    if of_marvl:
         table["concept"] = table["concept"].str.replace(r"^\d+-", "", regex=True)
-    return table[
-        [
-            *(column for column in tables.SCHEMAS["pairs"][0] if column != "number"),
-            "identifier",
-        ]
-    ]
+    columns = [column for column in tables.SCHEMAS["pairs"][0] if column != "number"]
+    return table[[*columns, "identifier"]]
+
+
+def _json_rows(path: Path) -> list[dict]:
+    """Return the entries of a JSON list, or of a file with one entry a line."""
+    content = path.read_text(encoding="utf-8-sig")
+    if content.lstrip().startswith("["):
+        return json.loads(content)
+    # Not splitlines, which also splits at letters that are no ends of a line to JSON.
+    return [json.loads(line) for line in content.split("\n") if line.strip()]
+
+
+def _names_of_marvl(table: pd.DataFrame, lang: str) -> dict[str, pd.Series]:
+    """Return the columns statement, left and right of MaRVL.
+
+    A sentence that was written for one concept twice is one statement, as the release
+    counts consistency.
+    """
+    folder = f"{lang}/images/" + table["concept"] + "/"
+    return {
+        "statement": table.groupby("text", sort=False)["identifier"].transform("first"),
+        "left": folder + table["left_img"],
+        "right": folder + table["right_img"],
+    }
+
+
+def _names_of_nlvr2(table: pd.DataFrame) -> dict[str, pd.Series]:
+    """Return the columns statement, left and right of NLVR2, from identifiers such as
+    test1-0-1-0.
+    """
+    parts = table["identifier"].str.extract(r"^([\w]+-\d+)-(\d+)-(\d+)$")
+    if parts.isna().any(axis=None):
+        raise ValueError("an identifier that is not like test1-0-1-0")
+    pair = parts[0] + "-" + parts[1]
+    return {
+        "statement": parts[0] + "-" + parts[2],
+        "left": pair + "-img0.png",
+        "right": pair + "-img1.png",
+    }

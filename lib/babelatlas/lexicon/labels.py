@@ -171,52 +171,58 @@ def settle_clashes(
     """
     settled = chosen
     if clashes != "keep":
-        clash = chosen[shared_labels(chosen)]
-        clash = clash.assign(
-            word=clash["label"].map(same), listed=clash["confirmed_by"].map(len)
-        )
-        # The best word of each class that no other class of the language has.
-        words = ranked[ranked["lang"].isin(clash["lang"])].assign(
-            word=lambda table: table["lemma"].map(same)
-        )
-        words = words[words.groupby(["lang", "word"])["wnid"].transform("nunique") == 1]
-        best = words.drop_duplicates(["lang", "wnid"]).set_index(["lang", "wnid"])
-        other_label = best["lemma"].to_dict()
-        clash["bound"] = [
-            pair not in other_label
-            for pair in zip(clash["lang"], clash["wnid"], strict=True)
-        ]
-        order = clash.sort_values(
-            ["bound", "listed", "wnid"], ascending=[False, False, True], kind="stable"
-        )
-        keeps = order["bound"] | ~order.duplicated(["lang", "word"])
-        moved = {
-            (row.lang, row.wnid): same(other_label[row.lang, row.wnid])
-            for row in order[~keeps].itertuples()
-        }
-        moving = ranked[
-            [pair in moved for pair in zip(ranked["lang"], ranked["wnid"], strict=True)]
-        ]
-        # The new label goes to the front.
-        later = [moved[key[:2]] != key[2] for key in cleaning.keys(moving)]
-        moving = moving.assign(later=later).sort_values(
-            ["lang", "wnid", "later"], kind="stable", ignore_index=True
-        )
-        staying = [
-            pair not in moved
-            for pair in zip(chosen["lang"], chosen["wnid"], strict=True)
-        ]
-        settled = pd.concat(
-            [chosen[staying], choose_first(moving.drop(columns="later"))],
-            ignore_index=True,
-        )
-        settled = settled.sort_values(["lang", "wnid"], ignore_index=True)
+        settled = _with_other_labels(chosen, ranked, _new_labels(chosen, ranked))
     settled = settled.assign(ambiguous=shared_labels(settled))
-    return (
-        settled[~settled["ambiguous"]].reset_index(drop=True)
-        if clashes == "leave out"
-        else settled
+    if clashes == "leave out":
+        settled = settled[~settled["ambiguous"]].reset_index(drop=True)
+    return settled
+
+
+def _pairs(table: pd.DataFrame) -> list[tuple[str, str]]:
+    """Return language and class of each row."""
+    return list(zip(table["lang"], table["wnid"], strict=True))
+
+
+def _new_labels(
+    chosen: pd.DataFrame, ranked: pd.DataFrame
+) -> dict[tuple[str, str], str]:
+    """Return the classes that give up a shared label: language and class -> the word
+    (`same`) that they take instead.
+    """
+    clash = chosen[shared_labels(chosen)]
+    clash = clash.assign(
+        word=clash["label"].map(same), listed=clash["confirmed_by"].map(len)
     )
+    # The best word of each class that no other class of the language has.
+    words = ranked[ranked["lang"].isin(clash["lang"])]
+    words = words.assign(word=words["lemma"].map(same))
+    n_classes = words.groupby(["lang", "word"])["wnid"].transform("nunique")
+    best = words[n_classes == 1].drop_duplicates(["lang", "wnid"])
+    other_label = best.set_index(["lang", "wnid"])["lemma"].to_dict()
+    clash["bound"] = [pair not in other_label for pair in _pairs(clash)]
+    order = clash.sort_values(
+        ["bound", "listed", "wnid"], ascending=[False, False, True], kind="stable"
+    )
+    keeps = order["bound"] | ~order.duplicated(["lang", "word"])
+    return {pair: same(other_label[pair]) for pair in _pairs(order[~keeps])}
+
+
+def _with_other_labels(
+    chosen: pd.DataFrame,
+    ranked: pd.DataFrame,
+    new_labels: dict[tuple[str, str], str],
+) -> pd.DataFrame:
+    """Return a label set in which some classes have another of their ranked words."""
+    moving = ranked[[pair in new_labels for pair in _pairs(ranked)]]
+    # The new label goes to the front.
+    later = [new_labels[key[:2]] != key[2] for key in cleaning.keys(moving)]
+    moving = moving.assign(later=later).sort_values(
+        ["lang", "wnid", "later"], kind="stable", ignore_index=True
+    )
+    moved = choose_first(moving.drop(columns="later"))
+    staying = chosen[[pair not in new_labels for pair in _pairs(chosen)]]
+    settled = pd.concat([staying, moved], ignore_index=True)
+    return settled.sort_values(["lang", "wnid"], ignore_index=True)
 
 
 def shared_labels(table: pd.DataFrame) -> pd.Series:
