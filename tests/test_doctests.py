@@ -9,8 +9,9 @@ import pkgutil
 
 import pytest
 
-import babelatlas
+from conftest import ROOT
 
+PACKAGES = ("babelatlas", "miniature", "papercheck", "atlas_build", "atlas_study")
 HEAVY = {"torch", "torchvision", "open_clip", "transformers", "sentence_transformers"}
 
 
@@ -19,7 +20,9 @@ def light_modules():
     module that does.
     """
     found = {}
-    for module in pkgutil.walk_packages(babelatlas.__path__, "babelatlas."):
+    for module in pkgutil.walk_packages([ROOT / "lib"]):
+        if module.name.partition(".")[0] not in PACKAGES:
+            continue
         path = module.module_finder.find_spec(module.name).origin
         with open(path, encoding="utf-8") as file:
             imports = [

@@ -28,7 +28,7 @@ NETWORKS = {"miniature.towers"}
 # Modules that run the study, of the extra `workflow`.
 RUNS = {
     f"atlas_study.workflow.{name}"
-    for name in ("config", "run_notebook", "book", "single_page")
+    for name in ("graph", "run_notebook", "book", "single_page")
 }
 
 BLOCK = """
@@ -42,12 +42,13 @@ class Blocked:
 blocked = set(json.loads(sys.argv[1]))
 sys.meta_path.insert(0, Blocked())
 """
+PACKAGES = ("babelatlas", "miniature", "papercheck", "atlas_build", "atlas_study")
 WALK = f"""{BLOCK}
 import babelatlas
-folder = pathlib.Path(babelatlas.__file__).parent
+folder = pathlib.Path(babelatlas.__file__).parents[1]
 found = {{}}
-for file in sorted(folder.rglob("*.py")):
-    parts = file.relative_to(folder.parent).with_suffix("").parts
+for file in sorted(file for name in {PACKAGES} for file in (folder / name).rglob("*.py")):
+    parts = file.relative_to(folder).with_suffix("").parts
     name = ".".join(parts).removesuffix(".__init__")
     try:
         importlib.import_module(name)
@@ -89,7 +90,7 @@ def test_a_missing_module_is_told_with_the_extra_that_brings_it():
         "project"
     ]
     imported = set()
-    for file in (ROOT / "lib" / "babelatlas").rglob("*.py"):
+    for file in (ROOT / "lib").rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             names = (
                 [alias.name for alias in node.names]
