@@ -345,7 +345,7 @@ def reached(tmp_path, monkeypatch):
         "babelatlas/room/papers.py": '"""As babelatlas.room.cards and words.csv do."""',
         "babelatlas/room/cards.py": "",
         "babelatlas/tools.py": "",
-        "babelatlas/data/columns.csv": "",
+        "babelatlas/data/schemas.csv": "",
         "babelatlas/data/words.csv": "",
         "babelatlas/data/published/paper.csv": "",
         "miniature/__init__.py": "import babelatlas.tools",
@@ -356,7 +356,7 @@ def reached(tmp_path, monkeypatch):
     data = tmp_path / "babelatlas" / "data"
     monkeypatch.setattr(notebooks, "LIBRARY", tmp_path)
     monkeypatch.setattr(notebooks, "DATA", data)
-    monkeypatch.setattr(notebooks, "EVERYWHERE", (data / "columns.csv",))
+    monkeypatch.setattr(notebooks, "EVERYWHERE", (data / "schemas.csv",))
     monkeypatch.setattr(notebooks, "DESK", {"f": "babelatlas.room.words.f"})
     caches = (notebooks._files, notebooks._needed)
 
@@ -371,7 +371,7 @@ def reached(tmp_path, monkeypatch):
         nbformat.write(notebook, path)
         found = notebooks.sources(path)[1:]
         names = {str(file.relative_to(tmp_path / "babelatlas")) for file in found}
-        return names - {"__init__.py", "room/__init__.py", "data/columns.csv"}
+        return names - {"__init__.py", "room/__init__.py", "data/schemas.csv"}
 
     yield of
     for cached in caches:

@@ -42,7 +42,7 @@ from babelatlas.base.validation import validate
 LIBRARY = DATA.parents[1]
 TAGS = ("inputs", "outputs", "parameters")
 # What every module that reads tables needs: their schemas.
-EVERYWHERE = (DATA / "columns.csv",)
+EVERYWHERE = (DATA / "schemas.csv",)
 # Where a notebook reads and writes unless it is told otherwise: a run by hand leaves
 # the tables of runs alone.
 READ_FROM, WRITE_TO = "results/demo", "results/scratch"

@@ -1,7 +1,7 @@
 """The tables of the study: their columns, reading and writing them.
 
 A table is a pandas DataFrame; `SCHEMAS` says its columns, their types and its key, and
-is read from `data/columns.csv`. Accuracies and scores are fractions from 0 to 1. Key
+is read from `data/schemas.csv`. Accuracies and scores are fractions from 0 to 1. Key
 columns are never null: where a column does not apply (the language of a group mean,
 say) it holds the empty string.
 """
@@ -28,10 +28,10 @@ from babelatlas.base.errors import InputError
 from babelatlas.base.paths import DATA, beside, locate, rows
 from babelatlas.base.paths import root as root
 
-# The types in columns.csv: Arrow's, and whether a value may be missing, such as the
+# The types in schemas.csv: Arrow's, and whether a value may be missing, such as the
 # interval of one item.
 TYPES = {
-    "": (pa.string(), False),
+    "text": (pa.string(), False),
     "integer": (pa.int64(), False),
     "number": (pa.float64(), False),
     "number or empty": (pa.float64(), True),
@@ -51,31 +51,27 @@ SCORE_KEY = ["task", "dataset", "model", "lang", "group", "variant", "metric"]
 SCORE = [*SCORE_KEY, "value", "ci_low", "ci_high", "n"]
 
 
-def _declared() -> tuple[
-    dict[str, pa.Schema], dict[str, tuple[dict[str, pa.DataType], list[str]]]
-]:
-    """Return the schemas that columns.csv declares: in its row of a table each column,
-    those of the key with a star.
-    """
-    listed = rows("columns.csv")
-    kinds = {(row["table"], row["column"]): TYPES[row["type"]] for row in listed}
-    arrow, plain = {}, {}
-    for row in listed:
-        if not row["columns"]:
-            continue
-        name, starred = row["table"], row["columns"].split()
-        fields = []
-        for column in (column.rstrip("*") for column in starred):
-            kind, gaps = kinds.get((name, column), kinds.get(("", column)))
-            fields.append(pa.field(column, kind, nullable=gaps))
-        key = [column[:-1] for column in starred if column.endswith("*")]
-        arrow[name] = pa.schema(fields)
-        plain[name] = ({field.name: field.type for field in fields}, key)
-    return arrow, plain
+def _arrow_schemas() -> dict[str, pa.Schema]:
+    """Return the schema of each table of schemas.csv, whose rows are its columns."""
+    fields: dict[str, list[pa.Field]] = {}
+    for row in DECLARED:
+        kind, may_be_missing = TYPES[row["type"]]
+        field = pa.field(row["column"], kind, nullable=may_be_missing)
+        fields.setdefault(row["table"], []).append(field)
+    return {name: pa.schema(columns) for name, columns in fields.items()}
 
 
+def _columns_and_key(name: str) -> tuple[dict[str, pa.DataType], list[str]]:
+    """Return the columns of a table with their types, and the columns of its key."""
+    columns = {field.name: field.type for field in ARROW[name]}
+    of_table = [row for row in DECLARED if row["table"] == name]
+    return columns, [row["column"] for row in of_table if row["key"] == "yes"]
+
+
+DECLARED = rows("schemas.csv")
+ARROW = _arrow_schemas()
 # Name of the table -> (columns and types, columns of the key).
-ARROW, SCHEMAS = _declared()
+SCHEMAS = {name: _columns_and_key(name) for name in ARROW}
 
 
 def check(table: pd.DataFrame, name: str, path: Path | None = None) -> pd.DataFrame:
