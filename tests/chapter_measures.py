@@ -165,7 +165,7 @@ def library_functions(path: Path, package: str = "babelatlas") -> set[str]:
                 modules[alias.asname or alias.name] = f"{node.module}.{alias.name}"
     found = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
+        if isinstance(node, ast.Call) and is_name(node.func):
             head, _, rest = ast.unparse(node.func).partition(".")
             name = ".".join(filter(None, [modules.get(head, ""), rest]))
             if head in modules and name.split(".")[0] == package:

@@ -1,21 +1,19 @@
-"""Babel Atlas: how many of the world's languages do vision-and-language models
-understand?
-
-What one needs to write a chapter stands here, on the front desk: `DESK` says where each
-function lives, and the page "Front desk" of the book shows an example of each. The
-modules are imported when one of their functions is asked for.
+"""Babel Atlas: how many of the world's languages do vision-and-language models know?
 
 >>> import babelatlas as ba
 >>> labels = ba.load("labels")  # a table that ships; run="demo" gives one of a run
+
+What one needs to write a chapter, with an example of each on the page "Front desk":
 """
 
 from importlib import import_module
+from textwrap import fill
 
 from babelatlas.base.errors import InputError as InputError
 
 __version__ = "0.1.0"
 
-# Name on the front desk -> module and function.
+# Name on the front desk -> module and function; imported when it is asked for.
 DESK = {
     # Tables: those that ship, those of a run, those that papers and projects published.
     "load": "babelatlas.catalogue.load",
@@ -62,7 +60,11 @@ DESK = {
     "intervals": "babelatlas.report.formatting.intervals",
     "counted": "babelatlas.report.formatting.counted",
     "p_value": "babelatlas.report.formatting.p_value",
+    "caution": "babelatlas.models.registry.caution",
 }
+
+# `help` shows what is defined here, and these are not: their names must do.
+__doc__ += fill(", ".join(DESK), 88)
 
 
 def __getattr__(name: str):

@@ -42,11 +42,8 @@ def notebook(last):
     return {"cells": [*cells, code("answer()", last)], "metadata": {"babelatlas": made}}
 
 
-@pytest.mark.parametrize(
-    "last", ["**Answer.** Seven differ.", reading.takeaway("Seven differ.").data]
-)
-def test_the_takeaway_stands_below_the_question_wherever_it_was_computed(last):
-    given = notebook(last)
+def test_the_answer_of_a_stage_stands_below_the_question_and_a_takeaway_where_it_is():
+    given = notebook("**Answer.** Seven differ.")
     before = copy.deepcopy(given)
     page = page_form.formed(given, "x")
     texts = [
@@ -54,6 +51,17 @@ def test_the_takeaway_stands_below_the_question_wherever_it_was_computed(last):
     ]
     assert texts[:2] == ["# Title\n\nWhat?", reading.takeaway("Seven differ.").data]
     assert given == before, "the executed notebook was changed"
+
+    box = reading.takeaway("Seven differ.").data
+    shown = page_form.formed(notebook(box), "x")["cells"]
+    (place,) = [
+        place
+        for place, cell in enumerate(shown)
+        if any(
+            page_form._markdown_of(output) == box for output in cell.get("outputs", [])
+        )
+    ]
+    assert place == len(shown) - 2  # above "About this page" alone
 
 
 def test_code_that_shows_nothing_goes_and_what_shows_something_hides_its_code():

@@ -214,13 +214,20 @@ def lacking(table: pd.DataFrame) -> str:
     return "; ".join(f"{row.benchmark}: {row.nowhere}" for row in some.itertuples())
 
 
-def variance_factor() -> float:
-    """Return how many times the variance of independent images those of one class of
-    Babel-ImageNet have.
-    """
-    return image_clusters.variance_factor(
-        image_clusters.IMAGES_OF_A_CLASS, image_clusters.measured()
-    )
+class ImagesOfAClass(NamedTuple):
+    """How alike the images of one class of Babel-ImageNet are taken to be."""
+
+    n_images: int
+    correlation: float  # of outcomes within a class
+    factor: float  # their variance, of that of so many independent images
+
+
+def images_of_a_class() -> ImagesOfAClass:
+    """Return how alike the images of a class are, measured as `image_clusters` does."""
+    n_images = image_clusters.IMAGES_OF_A_CLASS
+    correlation = image_clusters.measured()
+    factor = image_clusters.variance_factor(n_images, correlation)
+    return ImagesOfAClass(n_images, correlation, factor)
 
 
 def by_counted_images(rows: pd.DataFrame) -> dict[str, str]:
@@ -230,7 +237,7 @@ def by_counted_images(rows: pd.DataFrame) -> dict[str, str]:
     labelled = rows[rows["id"] == "babel-imagenet.label"]
     divisors = {
         "as independent": 1,
-        "widened": variance_factor(),
+        "widened": images_of_a_class().factor,
         "as one case a class": image_clusters.IMAGES_OF_A_CLASS,
     }
     found = {}

@@ -1,5 +1,5 @@
-"""The form of a page, made from prose or an executed notebook: takeaway first,
-findings, code and sources last.
+"""The form of a page, made from prose or an executed notebook: findings first, code and
+sources last.
 
 Images and tables become files, links to pages that the book lacks plain text. Notebooks
 stay as one writes them, in the order of the computation; only the copies that the book
@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from babelatlas.report.formatting import escape, literal
-from babelatlas.report.reading import TAKEAWAY, takeaway
+from babelatlas.report.reading import takeaway
 
 ANSWER = "**Answer.** "  # how a stage, which draws nothing, begins its verdict
 # A comment on a page of which the search finds the title alone (`page_html.searched`).
@@ -176,20 +176,20 @@ def _in_files(text: str, held: dict[Path, bytes]) -> str:
 def formed(notebook: dict, name: str, ending: str = "") -> dict:
     """Return a page's notebook in the form of a page; its cells are copies.
 
-    Below the title and the question stands the takeaway, wherever it was computed; no
-    cell shows its code; at the end stand `about` and `ending`, Markdown. A page whose
-    verdict is an ANSWER, that of a stage, carries the mark BY_TITLE.
+    No cell shows its code; at the end stand `about` and `ending`, Markdown. The ANSWER
+    of a stage, which knows it last, becomes the box below the title, and the search
+    finds such a page by its title alone (BY_TITLE).
     """
-    cells, boxes, answers = [], [], []
+    cells, answers = [], []
     for cell in notebook["cells"]:
         if cell["cell_type"] != "code":
             cells.append(cell)
             continue
         texts = [_markdown_of(output) for output in cell.get("outputs", [])]
         answers += [text for text in texts if text.startswith(ANSWER)]
-        boxes += [_box(text) for text in texts if text.startswith((ANSWER, TAKEAWAY))]
         cells += _shown(cell)
-    cells[1:1] = [_prose(box) for box in boxes[:1]]
+    boxes = [takeaway(text.removeprefix(ANSWER)).data for text in answers[:1]]
+    cells[1:1] = [_prose(box) for box in boxes]
     end = [about(notebook, name), ending]
     if answers:
         end.insert(1, BY_TITLE)
@@ -201,13 +201,8 @@ def _markdown_of(output: dict) -> str:
     return "".join(output.get("data", {}).get("text/markdown", " "))
 
 
-def _box(text: str) -> str:
-    """Return a takeaway, or the answer of a stage, as the box of a page."""
-    return takeaway(text.removeprefix(ANSWER)).data if text.startswith(ANSWER) else text
-
-
 def _shown(cell: dict) -> list[dict]:
-    """Return what a page shows of a code cell: its outputs without its code, takeaways
+    """Return what a page shows of a code cell: its outputs without its code, an ANSWER
     left out, and headings as cells of their own.
 
     The contents of a page list the headings of its Markdown cells alone.
@@ -223,7 +218,7 @@ def _shown(cell: dict) -> list[dict]:
             outputs = []
             # An id stands for one cell alone.
             hidden = {key: value for key, value in hidden.items() if key != "id"}
-        elif text and not text.startswith((ANSWER, TAKEAWAY)):
+        elif text and not text.startswith(ANSWER):
             outputs.append(output)
     if outputs:
         parts.append(hidden | {"outputs": outputs})

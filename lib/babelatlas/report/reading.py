@@ -17,7 +17,7 @@ from babelatlas.report.formatting import safe
 MINUS = re.compile(r"(?<![\w.–-])-(?=\d)")  # a hyphen before a number
 # Rows that a page shows of a table: tens of thousands made pages of many megabytes.
 MOST = 2000
-# A page's box of one verdict; the book moves it below the title (`page_form`).
+# A page's box of one verdict.
 TAKEAWAY = "```{admonition} Takeaway\n:class: tip\n"
 
 
@@ -25,8 +25,8 @@ def takeaway(text: str) -> Markdown:
     """Return the box that opens a page: one verdict and at most three numbers, with
     their intervals.
 
-    `text`: Markdown of one paragraph. A notebook shows it last, since it computes it
-    last; its page shows it first.
+    `text`: Markdown of one paragraph. A chapter computes what it says before its first
+    section, and shows it there.
 
     >>> print(takeaway("It changes by -0.3 points\\n(-1.0 to 0.4).").data)
     ```{admonition} Takeaway

@@ -5,7 +5,6 @@ stand in one file a kind.
 
 from babelatlas.report.figures.bars import stacked_shares
 from babelatlas.report.figures.curves import at_least
-from babelatlas.report.figures.diagnostics import mixed_checks
 from babelatlas.report.figures.heatmaps import (
     language_heatmap,
     overlap_heatmap,

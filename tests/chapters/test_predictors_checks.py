@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import scipy.stats
 
-from babelatlas.report import figures
+from atlas_study.chapters import predictors_checks
 
 
 def test_the_checks_of_a_mixed_model_show_every_residual_and_every_effect():
@@ -20,7 +20,7 @@ def test_the_checks_of_a_mixed_model_show_every_residual_and_every_effect():
     effects = pd.DataFrame(
         {"name": ["language"] * 9 + ["model"] * 3, "value": rng.normal(size=12)}
     )
-    axes = figures.mixed_checks(rows, effects)
+    axes = predictors_checks.mixed_checks(rows, effects)
     assert sum(len(line.get_xdata()) for line in axes[0, 0].lines[:2]) == 40
     residuals, languages_, others = (
         axis.lines[0].get_ydata() for axis in axes.ravel()[1:]
@@ -40,7 +40,7 @@ def test_residuals_lie_around_the_means_of_the_tenths_of_their_rows():
         }
     )
     effects = pd.DataFrame({"name": ["x"] * 3 + ["y"] * 2, "value": [1.0, 2, 4, 3, 5]})
-    residuals, means, zero = figures.mixed_checks(rows, effects)[0, 0].lines
+    residuals, means, zero = predictors_checks.mixed_checks(rows, effects)[0, 0].lines
     assert residuals.get_xdata().tolist() == list(range(20))
     assert means.get_xdata().tolist() == [2 * place + 0.5 for place in range(10)]
     assert means.get_ydata().tolist() == [0, *[0.5] * 9]
@@ -53,6 +53,6 @@ def test_values_like_normal_quantiles_lie_on_their_line():
         {"fitted": np.arange(20.0), "residual": 5 + 2 * quantiles, "model": "a"}
     )
     effects = pd.DataFrame({"name": ["x"] * 3 + ["y"] * 2, "value": [1.0, 2, 4, 3, 5]})
-    values, line = figures.mixed_checks(rows, effects)[0, 1].lines
+    values, line = predictors_checks.mixed_checks(rows, effects)[0, 1].lines
     np.testing.assert_allclose(line.get_xdata(), quantiles)
     np.testing.assert_allclose(line.get_ydata(), values.get_ydata())

@@ -1,4 +1,4 @@
-"""What the assumptions of a fit look like."""
+"""Chapter 15: what the assumptions of its mixed model look like."""
 
 import matplotlib.pyplot as plt
 import numpy as np
