@@ -218,7 +218,7 @@ def test_a_missing_key_is_named(config):
     [
         (
             "run: a\nparameters:\n  x: {seed: 1}\n  x: {seed: 2}\n",
-            r"the key 'x' twice \(lines 3 and 4\)",
+            r'has a key twice \(found duplicate key "x" .*line 4\): keep one',
         ),
         ("run: [", "cannot be read as YAML"),
         ("run: a\n[x]: b\n", "cannot be read as YAML"),

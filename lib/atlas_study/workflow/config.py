@@ -6,12 +6,15 @@ each fault in one sentence.
 import json
 import os
 import sys
+import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
 import yaml
 from pydantic import AfterValidator, ConfigDict, Field
+from ruamel.yaml import YAML
+from ruamel.yaml.constructor import DuplicateKeyError
 
 from atlas_study.workflow import notebooks
 from atlas_study.workflow.plan import CLASSES, PROMPTS, Plan
@@ -117,25 +120,6 @@ class Config(Entry):
         return own or self.checkpoints.get(model, "")
 
 
-class _Loader(yaml.SafeLoader):
-    """YAML in which a key that occurs twice is an error and not the last of both."""
-
-    def construct_mapping(self, node, deep=False):
-        lines: dict[str, int] = {}
-        for key_node, _ in node.value:
-            key, line = (
-                self.construct_object(key_node, deep=True),
-                key_node.start_mark.line + 1,
-            )
-            if repr(key) in lines:
-                where = f"lines {lines[repr(key)]} and {line}"
-                raise InputError(
-                    f"The config has the key {key!r} twice ({where}): keep one."
-                )
-            lines[repr(key)] = line
-        return super().construct_mapping(node, deep)
-
-
 def read(path: str | os.PathLike) -> dict:
     """Return a config file; InputError where it is missing, no YAML of 'key: value'
     lines, or has a key twice.
@@ -146,7 +130,10 @@ def read(path: str | os.PathLike) -> dict:
             f"There is no config file {path}: {near(path, path.parent.glob('*.yml'))}"
         )
     try:
-        found = yaml.load(path.read_text(encoding="utf-8-sig"), _Loader)
+        text = path.read_text(encoding="utf-8-sig")
+        # Snakemake reads the values with PyYAML, which keeps the last of a key's values.
+        found = yaml.safe_load(text)
+        _refuse_repeated_keys(text, path)
     except (UnicodeDecodeError, yaml.YAMLError) as error:
         reason = " ".join(str(error).split())
         raise InputError(
@@ -157,6 +144,21 @@ def read(path: str | os.PathLike) -> dict:
             f"The config {path} should hold 'key: value' lines: see config/demo.yml."
         )
     return found
+
+
+def _refuse_repeated_keys(text: str, path: Path) -> None:
+    """Raise InputError where a mapping of a YAML text has a key twice."""
+    parser = YAML(typ="safe", pure=True)
+    parser.version = "1.1"  # as PyYAML understands it
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about numbers that the two read otherwise
+            parser.load(text)
+    except DuplicateKeyError as error:
+        line = error.problem_mark.line + 1
+        raise InputError(
+            f"The config {path} has a key twice ({error.problem}, line {line}): keep one."
+        ) from error
 
 
 def check_config(
