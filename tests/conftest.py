@@ -129,7 +129,11 @@ def snakemake(
         "OMP_NUM_THREADS": "1",
         "HF_HUB_OFFLINE": "1",
         "XDG_CACHE_HOME": os.fspath(folder / "cache"),
+        # Each notebook's process records which shipped files it opens.
+        "PYTHONPATH": f"{ROOT / 'tests' / 'recorder'}{os.pathsep}{ROOT / 'lib'}",
+        "BABELATLAS_RECORD": os.fspath(folder / "opened"),
     }
+    (folder / "opened").mkdir(exist_ok=True)
     words = [os.fspath(word) for word in command]
     return subprocess.run(
         words,
