@@ -12,7 +12,7 @@ import yaml
 
 from conftest import ROOT
 
-NAMES = ["check", "pages", "study"]
+NAMES = sorted(path.stem for path in (ROOT / ".github" / "workflows").glob("*.yml"))
 
 
 def read(name) -> dict:
@@ -55,6 +55,10 @@ def bash(text, folder, **settings):
     )
 
 
+def test_every_workflow_is_read():
+    assert NAMES == ["check", "pages", "release", "study"]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_workflow_may_read_and_only_the_publication_may_publish(name):
     content = read(name)
@@ -67,7 +71,8 @@ def test_a_workflow_may_read_and_only_the_publication_may_publish(name):
     published = {
         "publish": {"pages": "write", "id-token": "write"},
     }
-    assert granted == (published if name == "pages" else {})
+    writes = {"pages": published, "release": {"archive": {"contents": "write"}}}
+    assert granted == writes.get(name, {})
     assert "secrets." not in (ROOT / ".github" / "workflows" / f"{name}.yml").read_text(
         encoding="utf-8"
     )

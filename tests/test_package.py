@@ -221,12 +221,16 @@ def test_the_installed_wheel_brings_the_command_and_every_file_of_data(installed
     assert "Swahili" in call(installed, "babelatlas", "labels")
     assert "Swahili" in call(installed, "python", "-m", "atlas_study", "labels")
     code = (
-        "from babelatlas.base.paths import DATA; print(*sorted(p.name for p in"
-        " DATA.rglob('*') if p.is_file()))"
+        "import pathlib, babelatlas; lib = pathlib.Path(babelatlas.__file__).parents[1];"
+        f" print(*sorted(p.relative_to(lib).as_posix() for name in {PACKAGES}"
+        " for p in (lib / name).rglob('*') if p.is_file() and"
+        " not p.suffix.startswith('.py')))"
     )
     ours = sorted(
-        path.name
-        for path in (ROOT / "lib" / "babelatlas" / "data").rglob("*")
-        if path.is_file()
+        path.relative_to(ROOT / "lib").as_posix()
+        for name in PACKAGES
+        for path in (ROOT / "lib" / name).rglob("*")
+        if path.is_file() and not path.suffix.startswith(".py")
     )
+    assert "papercheck/data/items.csv" in ours
     assert call(installed, "python", "-c", code).split() == ours

@@ -172,6 +172,7 @@ def test_code_of_a_repository_is_asked_for_by_consent_alone():
     """Auto classes would ask at the terminal, or of a folder run its code, where
     nothing is said.
     """
+    asked = set()
     allowed = {
         "False",
         "entry.remote_code",
@@ -181,11 +182,14 @@ def test_code_of_a_repository_is_asked_for_by_consent_alone():
     }  # this gives it with further settings
     for file, name, node in calls():
         owner, _, function = name.rpartition(".")
-        if function == "from_pretrained" and owner.startswith("Auto"):
+        kind = owner.rpartition(".")[2]
+        if function == "from_pretrained" and kind.startswith("Auto"):
+            asked.add(kind)
             given = {one.arg: ast.unparse(one.value) for one in node.keywords}
             assert given.get("trust_remote_code") in allowed or file in settings, (
                 f"{file}: {name}"
             )
+    assert {"AutoConfig", "AutoImageProcessor", "AutoProcessor"} <= asked
     for file in settings:
         assert re.search(
             r'"trust_remote_code": (False|entry\.remote_code)\b',

@@ -76,6 +76,17 @@ def rendered(request, tmp_path_factory):
     return (folder / "_build" / "html").resolve()
 
 
+def test_pages_are_read_with_their_words_links_and_takeaway(rendered):
+    """Of a page that is read as empty the other tests would find nothing wrong."""
+    pages = {page.path.stem: page for page in built_pages.pages(rendered)}
+    assert {"index", "how-to-read", "11_leaderboard"} <= {*pages}
+    for name, page in pages.items():
+        assert len(page.prose.split()) > 20, name
+        assert page.links, name
+    assert "\nTakeaway" in pages["11_leaderboard"].prose
+    assert pages["11_leaderboard"].cells
+
+
 @pytest.mark.parametrize("kind", BROKEN)
 def test_no_page_has_a_broken_sentence(rendered, kind):
     found = {}

@@ -320,3 +320,29 @@ def test_the_papers_label_set_is_the_released_one_word_for_word(mirror, monkeypa
             wnids[place]: word for place, word in zip(places, words, strict=True)
         }
     assert list(by_lang["en"].values()) == labels.clip_names()["lemma"].tolist()
+
+
+def offered(text: str) -> dict[str, dict]:
+    """The parameters of notebooks that a config has, those in comments included."""
+    lines = text[text.index("\nparameters:\n") :].splitlines()
+    yaml_line = re.compile(r"(  |    )(?:# )?((?:\d\d_)?[a-z_]+:(?: [^A-Z].*)?)$")
+    kept = [match for line in lines if (match := yaml_line.fullmatch(line))]
+    return yaml.safe_load("\n".join(match[1] + match[2] for match in kept))
+
+
+def test_the_parameters_that_the_full_config_offers_in_comments_are_of_notebooks():
+    path = ROOT / "config" / "full.yml"
+    given = configs.read(path)["parameters"]
+    shown = offered(path.read_text(encoding="utf-8"))
+    assert {*given} < {*shown}
+    for stage, values in shown.items():
+        notebook = notebooks.find(ROOT / "notebooks", stage)
+        notebooks.check_parameters(notebook, values)
+
+
+def test_a_parameter_in_a_comment_that_no_notebook_has_is_found():
+    shown = offered("\nparameters:\n  # 72_label_sets:\n    # translations: data/x\n")
+    assert shown == {"72_label_sets": {"translations": "data/x"}}
+    notebook = notebooks.find(ROOT / "notebooks", "72_label_sets")
+    with pytest.raises(InputError, match="translations"):
+        notebooks.check_parameters(notebook, shown["72_label_sets"])
