@@ -84,4 +84,8 @@ def setup(app) -> dict:
     """Connect the extension to Sphinx, as Sphinx asks it to."""
     app.connect("doctree-read", _read)
     app.connect("builder-inited", _index)
+    # It numbers parts, of which there are none here, and does not say that pages may be
+    # read in parallel; sphinx_external_toc brings it along.
+    if numbering := app.extensions.get("sphinx_multitoc_numbering"):
+        numbering.parallel_read_safe = True
     return {"parallel_read_safe": True, "parallel_write_safe": True}
