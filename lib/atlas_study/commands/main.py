@@ -120,11 +120,12 @@ def run(notebook: str, given: tuple[str, ...], output: str, html: bool) -> None:
     from atlas_study.workflow import notebooks, run_notebook, single_page
 
     output = output or f"results/scratch/notebooks/{Path(notebook).stem}.ipynb"
-    if {Path(notebook).suffix, Path(output).suffix} != {".ipynb"}:
-        raise InputError(
-            f"A notebook ends in .ipynb, got {notebook} and --output {output}: give"
-            " such paths."
-        )
+    for path in (notebook, output):
+        if Path(path).suffix != ".ipynb":
+            raise InputError(
+                f"The path of a notebook ends in .ipynb, got {path}: give such a path, as"
+                " notebooks/chapters/28_baselines.ipynb."
+            )
     parameters = _parameters(given)
     try:
         seconds = run_notebook.execute(notebook, output, parameters)

@@ -114,7 +114,8 @@ def check_contents(toc_path: str | os.PathLike, pages: list[str]) -> None:
                 " appear in the book"
             )
             raise InputError(
-                f"{what}: add the line '- file: {page}' to the part where it belongs."
+                f"{what}: add the line '- file: {page}' to the part where it belongs;"
+                f" a stage, which has a page for each job, needs '- glob: NN_name_*'."
             )
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from snakemake.iocontainers import Wildcards
 
+from atlas_study.workflow import notebooks
 from atlas_study.workflow.plan import Job, Plan, flat
-from babelatlas.base.errors import InputError
+from babelatlas.base.errors import InputError, near
 
 
 def written(rules: Iterable) -> dict[str, dict[str, str]]:
@@ -24,6 +25,34 @@ def written(rules: Iterable) -> dict[str, dict[str, str]]:
         }
         for rule in rules
     }
+
+
+# Names of a rule's inputs and outputs that its notebook is not told: what a job waits
+# for, and its page and what stands below an output that is a folder.
+UNTOLD_INPUTS = {"before", "files", "material", "own", "sense_labels", "tables"}
+UNTOLD_INPUTS |= {"templates", "texts", "tower", "weights"}
+UNTOLD_OUTPUTS = {"page", "losses", "texts", "weights"}
+
+
+def check_names(rules: Iterable) -> None:
+    """Raise InputError where a rule names an input or output that its notebook does not
+    declare: the notebook would read or write its own default in silence.
+    """
+    for rule in rules:
+        path = rule.params.notebook
+        declared = notebooks.defaults(path)
+        named = {*dict(rule.input.items())} - UNTOLD_INPUTS
+        named |= {*dict(rule.output.items())} - UNTOLD_OUTPUTS
+        for name in sorted(named - {*declared}):
+            raise InputError(
+                f"The rule {rule.name} names {name!r}, which {Path(path).name} does not"
+                f" declare: {near(name, declared)}"
+            )
+        if "page" not in dict(rule.output.items()):
+            raise InputError(
+                f"The rule {rule.name} has no output page=page(...): add the executed"
+                " notebook."
+            )
 
 
 def dependents(rules: Iterable) -> Callable[[Plan, set[str]], set[str]]:

@@ -32,6 +32,7 @@ from typing import Annotated, Literal, NamedTuple, Union, get_args, get_origin
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 
+import babelatlas
 from atlas_study.workflow import parameter_kinds
 from babelatlas import DESK
 from babelatlas.base.errors import InputError, near
@@ -390,6 +391,11 @@ def _asked_at_the_desk(tree: ast.Module) -> set[str]:
         and isinstance(node.value, ast.Name)
         and node.value.id in aliases
     }
+    known = {*DESK, *vars(babelatlas)}
+    for name in sorted(asked - known):
+        raise InputError(
+            f"The front desk, babelatlas, has no {name!r}: {near(name, known)}"
+        )
     return {DESK[name].rpartition(".")[0] for name in asked & {*DESK}}
 
 

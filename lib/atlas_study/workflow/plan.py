@@ -88,7 +88,9 @@ class Plan:
         ]
 
     def of_task(self, task: str) -> list[str]:
-        """Return the run's data sets for a task."""
+        """Return the run's data sets for a task; InputError where none is called so."""
+        if task not in datasets.TASKS:
+            raise InputError(f"There is no task {task!r}: {near(task, datasets.TASKS)}")
         return [name for name in self.config.datasets if self.sets[name].task == task]
 
     def evaluates(self, model: str, dataset: str) -> bool:

@@ -32,13 +32,16 @@ CUSTOM = "BABELATLAS_DATASETS"
 NEEDED = {"zero-shot": ("images",), "retrieval": ("images", "annotations")}
 
 
+TASKS = ("zero-shot", "retrieval", "disambiguation", "reasoning")
+
+
 class Dataset(validation.Entry):
     """What the study knows of one data set; the head of data/datasets.toml says what
     each key means.
     """
 
     name: str
-    task: Literal["zero-shot", "retrieval", "disambiguation", "reasoning"]
+    task: Literal[TASKS]
     shows: str
     licence: str
     url: str = ""

@@ -25,7 +25,7 @@ import pandas as pd
 from scipy import sparse
 
 from babelatlas.base import tables
-from babelatlas.base.errors import InputError
+from babelatlas.base.errors import InputError, near
 from babelatlas.evaluation import zeroshot
 from babelatlas.stats import bootstrap, proportions
 
@@ -515,7 +515,10 @@ def _contributions(table: pd.DataFrame, metric: str) -> np.ndarray:
         return (table["rank"] + expected).to_numpy(float)
     if metric == "ndcg@20":
         return table["ndcg20"].to_numpy(float)
-    return hits(table, int(metric.removeprefix("recall@")))
+    place = metric.removeprefix("recall@")
+    if not place.isdigit():
+        raise InputError(f"There is no metric {metric!r}: {near(metric, METRICS)}")
+    return hits(table, int(place))
 
 
 def _means(values: np.ndarray, index: np.ndarray, weights: np.ndarray) -> np.ndarray:
