@@ -280,21 +280,27 @@ def test_odd_results_are_what_language_and_task_do_not_lead_to_expect(found):
 
 
 def test_forms_of_a_language_are_paired_by_model_and_equal_results_counted(found):
+    alike = {"a1": {"jv": 0.5}, "a2": {"jv": 0.6}, "b": {"jv": 0.2}}
+    parts = [
+        rows_of(dataset, values, variant=variant)
+        for dataset in ("worldcuisines", "worldcuisines-1")
+        for variant, values in {"krama": alike, "ngoko": alike}.items()
+    ]
     tasks = [
         rows_of("worldcuisines-1", FORMAL, variant="formal"),
         rows_of("worldcuisines-1", CASUAL, variant="casual"),
     ]
-    every = pd.concat([found.every, *tasks], ignore_index=True)
+    every = pd.concat([*parts, found.every, *tasks], ignore_index=True)
     forms = generative.forms_of_language(
-        found._replace(every=every), {"formal": "casual"}, **FAST
+        found._replace(every=every), {"formal": "casual", "krama": "ngoko"}, **FAST
     )
-    row = forms.differences.iloc[0]
-    # A 1 is 20 points better in the formal form, A 2 and B are alike.
-    assert row["value"] == pytest.approx(0.2 / 3)
-    assert (row["n"], row["n_families"]) == (3, 2)
-    assert forms.table["language"].to_list() == ["Japanese"]
-    assert forms.table["equal (%)"].to_list() == pytest.approx([200 / 3])
-    assert forms.twin == "Japanese"
+    assert forms.table["language"].to_list() == ["Javanese", "Japanese"]
+    # A 1 is 20 points better in formal Japanese, A 2 and B are alike.
+    assert forms.differences["value"].to_list() == pytest.approx([0, 0.2 / 3])
+    assert forms.differences["n"].to_list() == [3, 3]
+    assert forms.differences["n_families"].to_list() == [2, 2]
+    assert forms.table["equal (%)"].to_list() == pytest.approx([100, 200 / 3])
+    assert forms.twin == "Javanese"
 
 
 def test_steps_to_a_larger_model_are_compared_on_three_scales():
