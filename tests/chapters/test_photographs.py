@@ -11,6 +11,7 @@ from atlas_study.chapters import photographs
 from babelatlas.analysis import real_run
 from babelatlas.base import published, synsets, tables
 from babelatlas.base.errors import InputError
+from babelatlas.stats import bootstrap
 
 FAST = {"n_resamples": 100, "seed": 0}
 WNIDS = ["n01440764", "n01443537", "n01484850", "n01491361", "n01494475"]
@@ -111,7 +112,8 @@ def subsets(monkeypatch):
     columns = ["model", "dataset", "lang", "n_classes", "number", "n_correct"]
     table = pd.DataFrame(rows, columns=[*columns, "n_images"])
     larger = table[table["lang"] == "en"].assign(n_classes=300)
-    table = pd.concat([table, larger, table.assign(model="other", n_correct=0)])
+    other = table.assign(model="other", n_correct=0)
+    table = pd.concat([table, larger, other, other.assign(n_classes=400)])
     patch_tables(monkeypatch, subsets=table)
     return table
 
@@ -131,6 +133,18 @@ def test_equal_classes_are_means_of_subsets_and_english_is_no_competitor(own, su
     p = multipletests(2 * scipy_stats.norm.sf(z), method="holm")[1]
     assert (p >= 0.05).tolist() == [True, False]
     assert equal.near["lang"].to_list() == ["fr"]
+
+
+def test_languages_near_the_highest_are_found_with_holms_correction(own, subsets):
+    is_french = (subsets["lang"] == "fr") & (subsets["model"] == "m")
+    subsets.loc[is_french, "n_correct"] = [4, 3]
+    # Both differences are 2.1 standard errors: p is 0.036 alone, and 0.071 of two.
+    for lang, gap in {"fr": 0.25, "ja": 0.45}.items():
+        half = np.sqrt((1.959964 * gap / 2.1) ** 2 - 0.1**2)
+        own.loc[own["lang"] == lang, "ci_high"] = 0.5 + half
+        own.loc[own["lang"] == lang, "ci_low"] = 0.5 - half
+    equal = photographs.equal_classes(own, 100, "m", "imagenet-photos", "")
+    assert equal.near["lang"].to_list() == ["fr", "ja"]
 
 
 def test_a_number_of_classes_without_subsets_is_refused_with_those_there_are(
@@ -166,28 +180,34 @@ def test_groups_with_the_fewest_labels_come_first_and_are_means_of_languages():
             "fi": (0.4, 800, "Uralic"),
             "sw": (0.1, 150, "Atlantic-Congo"),
             "ja": (0.2, 200, "Japonic"),
-            "eu": (0.3, 340, "eu"),
+            "eu": (0.05, 340, "eu"),
+            "fr": (0.8, 710, "Indo-European"),
         }
     )
     means = photographs.by_group(equal, **FAST)
     assert means["group"].to_list() == ["low", "mid", "high", "English"]
-    assert means["value"].to_list() == pytest.approx([0.15, 0.3, 0.5, 0.9])
-    assert means["n"].to_list() == [2, 1, 2, 1]
+    assert means["value"].to_list() == pytest.approx([0.15, 0.05, 0.6, 0.9])
+    assert means["n"].to_list() == [2, 1, 3, 1]
     assert means["ci_low"].isna().to_list() == [False, True, False, True]
+    families = ["Indo-European", "Uralic", "Indo-European"]
+    mean = bootstrap.mean_interval(np.array([0.6, 0.4, 0.8]), families, **FAST)
+    ends = mean[["ci_low", "ci_high"]].iloc[0].to_list()
+    assert means.loc[2, ["ci_low", "ci_high"]].to_list() == pytest.approx(ends)
 
 
 def test_errors_are_compared_with_those_in_english_class_by_class():
-    one, two, three, four, _ = WNIDS
+    one, two, three, four, five = WNIDS
     right = {
-        "en": {one: 1, two: 1, three: 0, four: 1},
-        "de": {one: 1, two: 0, three: 0, four: 1},
+        "en": {one: 1, two: 1, three: 0, four: 1, five: 0},
+        "de": {one: 1, two: 0, three: 0, four: 1, five: 0},
         "sw": {one: 0, three: 0},
         "fr": {one: 0},
     }
     found = photographs.compared_with_english(zeroshot(right), ["de", "sw"], **FAST)
-    # Errors: German two and three, Swahili one and three; three is one in English, too.
-    assert found.n_errors == 4
-    assert found.in_english.startswith("50.0 % (")
+    # Errors: German two, three and five, Swahili one and three; all of three and five
+    # are made in English, too.
+    assert found.n_errors == 5
+    assert found.in_english.startswith("60.0 % (")
     # Correct in English: three classes in German, one in Swahili.
     assert found.lost.to_dict() == pytest.approx({"de": 1 / 3, "sw": 1})
     assert found.right_in_english[three] == 0
