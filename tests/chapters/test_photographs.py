@@ -150,7 +150,7 @@ def test_languages_near_the_highest_are_found_with_holms_correction(own, subsets
 def test_a_number_of_classes_without_subsets_is_refused_with_those_there_are(
     own, subsets
 ):
-    with pytest.raises(InputError, match="give fixed one of 100, 300"):
+    with pytest.raises(InputError, match=r"give fixed one of 100, 300\."):
         photographs.equal_classes(own, 200, "m", "imagenet-photos", "")
 
 
