@@ -90,7 +90,7 @@ def files(costs, tmp_path_factory):
     for model in FAMILY:
         part = {unit: values for unit, values in costs.items() if unit[0] == model}
         path = folder / f"{model}_pairs.parquet"
-        tables.write(table_of(part), path, "disambiguation")
+        tables.write(table_of(part), path, "disambiguation", traced=False)
         rows.append([model, "pairs", str(path), ""])
     return pd.DataFrame(rows, columns=["model", "dataset", "path", "tokens"])
 

@@ -304,6 +304,9 @@ def test_properties_are_correlated_with_the_gain_model_by_model(reported):
         assert table.loc[name, "P"].startswith(r.replace("-", "−"))
     after = np.add(gains, [*BEFORE.values()])
     r = scipy_stats.pearsonr([*BEFORE.values()], after).statistic
+    middle = np.add([*BEFORE.values()], after) / 2
+    shown = f"{scipy_stats.pearsonr(middle, gains).statistic:.2f}".replace("-", "−")
+    assert table.loc["mean of accuracy before and after", "P"].startswith(shown)
     name = "accuracy before, with accuracy after"
     assert table.loc[name, "P"].startswith(f"{r:.2f}".replace("-", "−"))
 
