@@ -210,7 +210,8 @@ def test_the_drawing_has_the_means_of_models_and_a_point_for_each_language(
 
 
 def test_rates_and_models_keep_their_order(found):
-    rates = chapter.rates(found.means)
+    side = found.means[found.means["variant"] == "mix"].assign(variant="side", value=9)
+    rates = chapter.rates(pd.concat([side, found.means]))
     assert list(dict.fromkeys(rates["metric"])) == list(chapter.RATES)
     assert set(rates["variant"]) == {"mix"}
     sums = rates.groupby("model")["value"].sum()
