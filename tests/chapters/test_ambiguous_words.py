@@ -48,7 +48,7 @@ def pairs(monkeypatch):
     counts = [COUNTS.assign(classes=name) for name in ("imagenet-1k", "others")]
     counts.append(COUNTS.iloc[:3].assign(classes="pictogram-senses"))
     facts = every().assign(classes="pictogram-senses imagenet-1k")
-    one_list = facts.iloc[:1].assign(classes="others", item="x")
+    one_list = facts.iloc[:1].assign(classes="imagenet-1k-more", item="x")
     facts = pd.concat([facts, one_list], ignore_index=True)
     monkeypatch.setattr(ambiguous_words, "facts", lambda: facts)
     monkeypatch.setattr(ambiguous_words, "shipped_counts", lambda: pd.concat(counts))
@@ -198,20 +198,32 @@ def test_simulated_costs_score_what_they_are_made_to():
 
 
 def test_a_blind_model_has_what_choosing_the_best_or_worst_of_five_images_gives():
-    found = reported({"m": (0.6, 0.3, 0.8, 0.65)}, n_items=400)
-    simulated = chapter.choosing_alone(found, 5, 0)
-    assert len(simulated) == 2 * 2 * 5
+    found = reported({"m": (0.6, 0.3, 0.8, 0.65)}, n_items=3000)
+    simulated = chapter.choosing_alone(found, 3, 0)
+    assert len(simulated) == 2 * 2 * 3
     means = simulated.groupby(["variant", "model"])["value"].mean()
     rng, some, whole = np.random.default_rng(8), 0, 0
     for of_a, of_b in rng.normal(size=(3000, 2, 5, 2)):
         right = [a[0] < b[0] and b[1] < a[1] for a in of_a for b in of_b]
         some += any(right)
         whole += all(right)
-    assert means["max", "blind"] == pytest.approx(some / 3000, abs=0.03)
+    assert means["max", "blind"] == pytest.approx(some / 3000, abs=0.015)
     assert means["min", "blind"] == pytest.approx(whole / 3000, abs=0.01)
     # A model that uses the image gets more of both.
     assert means["max", "m"] > means["max", "blind"]
     assert means["min", "m"] > means["min", "blind"]
+
+
+def test_the_texts_of_a_blind_models_items_cost_independently(monkeypatch):
+    asked, costs = [], chapter._costs
+    monkeypatch.setattr(
+        chapter, "_costs", lambda *given: asked.append(given[1:]) or costs(*given)
+    )
+    chapter.choosing_alone(reported({"m": (0.6, 0.3, 0.8, 0.65)}, n_items=9), 1, 0)
+    n_items, shared, quantile = asked[0]
+    assert n_items == 9
+    assert (shared, quantile) == pytest.approx((0, 0), abs=1e-6)
+    assert asked[1][2] == pytest.approx(scipy_stats.norm.ppf(0.8))
 
 
 def test_a_score_is_above_choosing_where_rounding_cannot_explain_it():
@@ -283,6 +295,19 @@ def test_reported_overlaps_are_compared_with_those_of_independent_errors():
     published = table[table["kind"] == "reported"]
     assert published["outside"].to_list() == [False, True, True]
     assert published["pair"].to_list()[0] == "x and\ny"
+
+
+def test_what_rounding_may_hide_is_not_outside():
+    scores = {"x": (0.7, 0.5, 0.6, 0.3), "y": (0.6, 0.4, 0.6, 0.3)}
+
+    def outside(value):
+        found = reported(scores, overlaps=[("x vs y", "IoU TC", value)])
+        table = chapter.overlaps(found, 100, 0)
+        return table["outside"].iloc[0], table.iloc[1][["ci_low", "ci_high"]]
+
+    _, (low, high) = outside(0.2)
+    values = [low - 0.006, low - 0.004, high + 0.004, high + 0.006]
+    assert [outside(value)[0] for value in values] == [True, False, False, True]
 
 
 def test_words_that_ship_have_the_languages_that_tell_their_senses_apart():
