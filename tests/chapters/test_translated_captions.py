@@ -123,6 +123,8 @@ def test_wins_and_spreads_leave_english_out(values, compared, scores):
 def test_gaps_are_in_points_by_translator_and_some_change_with_it(compared, scores):
     gaps = chapter.gaps_by_translator(compared)
     assert list(dict.fromkeys(gaps["metric"])) == chapter.METRICS
+    assert (gaps["ci_low"] < gaps["ci_high"]).any()
+    assert not (gaps["ci_low"] > gaps["ci_high"]).any()
     rows = gaps.set_index(["metric", "variant"])["value"]
     shown = rows[T2I].to_dict()
     assert shown == pytest.approx({"Google": -10, "Bing": 20, "NLLB": 20})
