@@ -19,6 +19,7 @@ DEVELOPMENT = {
         ("en", "en", 0.9, 40),
         ("de", "high", 0.6, 40),
         ("fr", "high", 0.8, 30),
+        ("es", "high", 0.85, 30),
         ("sw", "low", 0.3, 10),
         ("zu", "low", 0.1, 9),
         ("eu", "not in training", 0.2, 20),
@@ -37,7 +38,7 @@ def run(tmp_path):
         path = tmp_path / f"models/{model}/training.json"
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps({"development": records}), encoding="utf-8")
-    losses = pd.DataFrame({"step": range(6), "loss": [5.0, 4, 3, 2, 1, 0.5]})
+    losses = pd.DataFrame({"step": range(6), "loss": [5.0, 6, 3, 2, 1, 0.5]})
     losses = losses.assign(model="one", replicate=0, kind="x")
     tables.write(losses, tmp_path / "models/one_losses.parquet", "training_losses")
     return str(tmp_path)
@@ -54,7 +55,7 @@ def test_development_leaves_out_languages_with_few_classes(run):
     found = miniature.development(run, ["one", "two"], 10)
     rows = found.set_index(["model", "lang"])
     assert ("one", "zu") not in rows.index
-    assert len(rows) == 8
+    assert len(rows) == 9
     assert rows.loc[("one", "en"), "tier"] == "English"
     assert rows.loc[("two", "de"), "accuracy"] == 0.55
     assert len(miniature.development(run, [], 10)) == 0
@@ -72,11 +73,13 @@ def test_levels_have_the_mean_of_their_languages_and_one_alone_no_interval(run):
         ("two", "parallel"),
         ("one", "not in training"),
     ]
-    assert means["value"].to_list() == pytest.approx([0.9, 0.5, 0.7, 0.3, 0.55, 0.15])
-    assert means["n"].to_list() == [1, 1, 2, 1, 1, 2]
+    assert means["value"].to_list() == pytest.approx([0.9, 0.5, 0.75, 0.3, 0.55, 0.15])
+    assert means["n"].to_list() == [1, 1, 3, 1, 1, 2]
     has_interval = [False, False, True, False, False, True]
     assert means["ci_low"].notna().to_list() == has_interval
-    mean = bootstrap.mean_interval(np.array([0.6, 0.8]), None, 100, seed=0).iloc[0]
+    mean = bootstrap.mean_interval(np.array([0.6, 0.8, 0.85]), None, 100, seed=0).iloc[
+        0
+    ]
     found = means[["ci_low", "ci_high"]].iloc[2].to_list()
     assert found == pytest.approx(mean[["ci_low", "ci_high"]].to_list())
     text = miniature.best_levels(means)
