@@ -111,6 +111,9 @@ def test_correlations_are_those_of_another_package_without_english_but_in_all(pa
     assert n[MAIN, "all pairs", "pearson"] == 24
     assert n[MAIN, "without English", "pearson"] == 20
     assert n[MAIN, "means of languages", "pearson"] == 5
+    n_clusters = correlations.set_index(["data", "definition", "method"])["n_clusters"]
+    assert n_clusters[MAIN, "means of languages", "pearson"] == 4  # families
+    assert n_clusters[MAIN, "means of models", "pearson"] == 4
 
 
 def test_each_model_is_left_out_once_and_looked_at_alone_once(parts):
