@@ -9,6 +9,7 @@ from PIL import Image
 
 from atlas_study.chapters import miniature
 from babelatlas.base import tables
+from babelatlas.report import formatting
 from babelatlas.stats import bootstrap
 
 CONCEPTS = pd.DataFrame(
@@ -96,6 +97,15 @@ def test_levels_of_models_that_know_english_alone_have_no_intervals(run):
     assert means["ci_low"].isna().all()
 
 
+def test_a_run_without_models_has_no_levels(run):
+    losses = miniature.losses(run, ["another"], 2)
+    measured = miniature.development(run, losses.index, 10)
+    means = miniature.by_level(measured, 100, 0)
+    assert len(means) == 0
+    assert miniature.best_levels(means) == ""
+    assert len(formatting.intervals(means)) == 0
+
+
 @pytest.fixture
 def concepts(tmp_path, monkeypatch):
     """The concepts of a run, of whose drawings one is the same in test and training."""
@@ -125,6 +135,11 @@ def test_concepts_have_the_number_of_languages_with_a_label(concepts):
     assert found.n_languages.to_dict() == {"n1": 2, "n2": 0, "n3": 1}
     assert found.percent_same == pytest.approx(100 / 3)
     assert (found.seed, found.size) == (7, 32)
+
+
+def test_concepts_of_a_run_without_labels_have_no_language(concepts, tmp_path):
+    (tmp_path / "labels/pictograms.parquet").unlink()
+    assert miniature.concepts(str(tmp_path)).n_languages.to_list() == [0, 0, 0]
 
 
 def test_drawings_are_of_the_runs_seed_and_size(concepts):
