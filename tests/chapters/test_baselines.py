@@ -205,6 +205,13 @@ def test_compared_results_have_a_baseline_and_one_direction(monkeypatch):
     assert kept["direction"].to_list() == ["t2i", ""]
 
 
+def test_images_of_a_class_count_as_few_where_they_are_alike(monkeypatch):
+    size = image_clusters.IMAGES_OF_A_CLASS
+    for correlation, factor in {0: 1, 1: size, 0.5: 1 + (size - 1) / 2}.items():
+        monkeypatch.setattr(image_clusters, "measured", lambda rho=correlation: rho)
+        assert baselines.variance_factor() == factor
+
+
 def test_results_are_above_chance_by_how_images_are_counted(monkeypatch):
     monkeypatch.setattr(baselines, "variance_factor", lambda: 10.0)
     size = image_clusters.IMAGES_OF_A_CLASS

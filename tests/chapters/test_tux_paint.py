@@ -247,11 +247,17 @@ def test_texts_and_labels_are_compared_in_languages_with_enough_classes(monkeypa
 
 def test_texts_left_in_english_are_shares_with_exact_intervals(monkeypatch, tmp_path):
     file = tmp_path / "texts.csv"
-    counts = ["lang,n_texts,n_untranslated", "en,10,10", "de,50,5", "fi,20,0", "no,8,8"]
+    counts = [
+        "lang,n_texts,n_untranslated",
+        "en,10,10",
+        "de,50,5",
+        "fi,20,0",
+        "nan,8,8",
+    ]
     file.write_text("\n".join(counts), encoding="utf-8")
     monkeypatch.setattr(real_run, "TEXTS", file)
     table = tux_paint.left_in_english()
-    assert table["lang"].to_list() == ["no", "de", "fi"]
+    assert table["lang"].to_list() == ["nan", "de", "fi"]
     assert table["value"].to_list() == [1, 0.1, 0]
     for row in table.itertuples():
         test = scipy_stats.binomtest(row.n_untranslated, row.n_texts)
