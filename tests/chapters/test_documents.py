@@ -311,6 +311,13 @@ def test_models_exceed_bm25_where_the_whole_interval_of_the_lead_does():
     assert len(readings.leading) == len(set(readings.leading))
 
 
+def test_clip_is_above_bm25_in_no_language_where_it_never_is():
+    values = EIGHT | {"clip": dict.fromkeys(EIGHT["clip"], 0.1)}
+    found = many_collections(values)
+    readings = documents.exceeding(found, documents.board(found, **FAST), **FAST)
+    assert readings.n_clip == 0
+
+
 def test_languages_without_pages_are_compared_by_what_is_lost_in_them():
     found = many_collections(EIGHT)
     kept = documents._harder(found, {"en": []}, ["colpali", "colqwen"], FAST)

@@ -171,6 +171,7 @@ def test_models_are_better_where_the_test_over_families_says_so_with_the_sign():
         ("B", chapter.PROMPTED, -0.03, 0.04),
         ("C", chapter.PROMPTED, 0.08, 0.06),
         ("D", chapter.PROMPTED, 0.01, np.nan),
+        ("E", chapter.PROMPTED, 0.02, 0.02),
         ("A", chapter.NO_CONTROL, 0.2, 0.001),
         ("B", chapter.NO_CONTROL, 0.2, 0.2),
         ("C", chapter.NO_CONTROL, -0.2, 0.001),
@@ -179,7 +180,7 @@ def test_models_are_better_where_the_test_over_families_says_so_with_the_sign():
     whole = pd.DataFrame(rows, columns=["model", "kind", "value", "p_family_holm"])
     whole = whole.assign(ci_low=0.0, ci_high=0.1)
     found = chapter.verdict(whole)
-    assert (found.n_better, found.n_worse) == (1, 1)
+    assert (found.n_better, found.n_worse) == (2, 1)
     assert (found.n_better_plain, found.n_plain) == (1, 3)
     assert (found.lowest, found.highest) == ("−3.0", "+8.0")
     assert found.chosen["text"]["A"] == "+5.0 (0.0 to 10.0)"
