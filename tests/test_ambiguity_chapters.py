@@ -80,9 +80,7 @@ def answer(notebook, **parameters):
             ROOT / f"notebooks/chapters/{notebook}.ipynb", as_version=4
         ).cells:
             if cell.cell_type == "code":
-                *before, last = f"\n{cell.source}".rstrip().rpartition(
-                    "\nreading.takeaway("
-                )
+                *before, last = f"\n{cell.source}".rstrip().rpartition("\nba.takeaway(")
                 exec(
                     (
                         cell.source
@@ -133,7 +131,7 @@ def test_disambiguation_writes_the_scores_of_every_language_and_their_means(
     assert mean == pytest.approx(one.loc[one["group"] == "", "value"].mean())
     assert {"mix", "side", "oracle max"} <= set(scores["variant"])
     if len(models) == 2:  # each pair stands on what it shares
-        pairs = known["tested"].set_index(["first", "second", "metric"])["n"]
+        pairs = known["compared"].set_index(["first", "second", "metric"])["n"]
         assert {frozenset(pair[:2]): n for pair, n in pairs.items()}[
             frozenset({"one", "other"})
         ] == 2

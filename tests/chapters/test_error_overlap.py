@@ -95,6 +95,16 @@ def test_many_pairs_of_a_kind_give_the_mean_of_each_alone():
     assert found["value"] == pytest.approx(np.mean(alone))
 
 
+def test_one_model_in_one_language_has_no_pairs_to_compare_on_any_data_set():
+    costs = table_of(RNG.normal(size=(5, 2, 2)))
+    found = error_overlap.error_grids(costs, {"m": "CLIP-like"}, 10)
+    pairs = error_overlap.pairs_of_models(found, ["m"])
+    overlap = error_overlap.overlaps(found, pairs, 20, 0)
+    overlap = error_overlap.with_models(overlap, pairs)
+    assert list(overlap.groupby("dataset")) == []
+    assert error_overlap.n_above_chance(overlap) == 0
+
+
 def test_errors_of_a_model_that_is_sure_of_itself_are_no_ties():
     table = table_of(np.exp([[[1e-8, 3e-8], [4e-8, 2e-8]]]), similarity="perplexity")
     [(key, items, wrong)] = error_overlap.errors(table)

@@ -213,14 +213,21 @@ def _shared_correlation(ic: float, gic: float) -> float:
     """Return the correlation of what an image adds to the costs of the two translations.
 
     Both comparisons are correct with probability ic - 2 T(q, a): Owen's function of the
-    normal quantile of ic and a = sqrt((1 - c) / (1 + c)) for the correlation c.
+    normal quantile of ic and a = sqrt((1 - c) / (1 + c)) for the correlation c. Where
+    none gives so low or high a gic, the nearest does.
     """
     quantile = special.ndtri(ic)
 
     def gap(angle: float) -> float:
         return ic - gic - 2 * special.owens_t(quantile, np.tan(angle))
 
-    angle = optimize.brentq(gap, 0, np.pi / 2 - 1e-9)
+    low, high = 0.0, np.pi / 2 - 1e-9
+    if gap(low) <= 0:
+        angle = low
+    elif gap(high) >= 0:
+        angle = high
+    else:
+        angle = optimize.brentq(gap, low, high)
     return -np.cos(2 * angle)
 
 

@@ -420,7 +420,8 @@ def overlaps(
         if len(part):
             overlap = mean_overlap(wrong, part, n_resamples, seed=seed)
             parts.append(overlap.assign(dataset=dataset, metric=metric))
-    empty = pd.DataFrame(columns=["kind", "value", "p_holm", "excess", "n"])
+    columns = ["dataset", "metric", "kind", "value", "p_holm", "excess", "n"]
+    empty = pd.DataFrame(columns=columns)
     return pd.concat(parts, ignore_index=True) if parts else empty
 
 

@@ -296,7 +296,7 @@ def reasons_left_out(found: Results) -> str:
         + ", "
         + rows["lang"].map(languages.name)
         + ": "
-        + rows["broken"].str.partition(":")[0]
+        + rows["broken"].str.split(":").str[0]
     )
     return "; ".join(parts) or "no dishes"
 

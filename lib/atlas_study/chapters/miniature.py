@@ -29,10 +29,12 @@ class Concepts(NamedTuple):
 
 
 def concepts(results: str) -> Concepts:
-    """Return the concepts that a run has drawn."""
+    """Return the concepts that a run has drawn; without labels where it has none."""
     made = tables.made_from(f"{results}/images/pictograms.parquet")["parameters"]
     table = pictograms.concepts()
-    labels = tables.read(f"{results}/labels/pictograms.parquet", "labels")
+    path = f"{results}/labels/pictograms.parquet"
+    has_labels = tables.locate(path).is_file()
+    labels = tables.read(path, "labels") if has_labels else tables.empty("labels")
     named = labels.groupby("wnid")["lang"].nunique()
     same = np.mean([pictograms.same_outline(wnid) for wnid in table["wnid"]])
     return Concepts(
@@ -141,7 +143,7 @@ def by_level(measured: pd.DataFrame, n_resamples: int, seed: int) -> pd.DataFram
     means = measured.groupby(["model", "tier"], sort=False)["accuracy"]
     means = means.agg(value="mean", n="size").reset_index()
     columns = ["model", "tier", "ci_low", "ci_high"]
-    ends = [pd.DataFrame(columns=columns, dtype=float)]
+    ends = [pd.DataFrame(columns=columns).astype({"ci_low": float, "ci_high": float})]
     for (model, tier), part in measured.groupby(["model", "tier"]):
         if len(part) > 1:
             found = bootstrap.mean_interval(

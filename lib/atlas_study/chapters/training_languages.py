@@ -377,10 +377,12 @@ def own_adapters(results: str, n_resamples: int, seed: int) -> pd.DataFrame:
 
 def mean_gains_by_mse(rows: pd.DataFrame, n_resamples: int, seed: int) -> str:
     """Return the mean gain by MSE of each model, as text."""
+    if not (rows["objective"] == "mse").any():
+        return "none trained"
     means = adapter_gains.summary(rows, n_resamples, seed)
     means = means[means["objective"] == "mse"]
     text = formatting.intervals(means, "+.1f", to=" to ")
-    return "; ".join(means["model"] + " " + text + " points") or "none trained"
+    return "; ".join(means["model"] + " " + text + " points")
 
 
 def listed_languages(found: Accuracies) -> pd.DataFrame:
