@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from babelatlas.base import checksums, folders, own_tables
-from babelatlas.base.errors import InputError
+from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA, beside, locate, rows
 from babelatlas.base.paths import root as root
 
@@ -80,16 +80,19 @@ def check(table: pd.DataFrame, name: str, path: Path | None = None) -> pd.DataFr
 
     `path`: the file that it is from, which messages name.
     """
+    if name not in SCHEMAS:
+        raise InputError(f"There is no kind of table {name!r}: {near(name, SCHEMAS)}")
     columns, key = SCHEMAS[name]
     what = f"The table {path}" if path else f"Table {name!r}"
     missing = [column for column in columns if column not in table]
     surplus = [column for column in table if column not in columns]
     if missing or surplus:
-        what += (
-            f" should have the columns {', '.join(columns)}: missing {missing}, not"
-            f" expected {surplus}"
+        faults = [f"missing {missing}"] * bool(missing)
+        faults += [f"not expected {surplus}"] * bool(surplus)
+        raise InputError(
+            f"{what} should have the columns {', '.join(columns)}: {', '.join(faults)};"
+            f" `babelatlas tables {name}` says what they hold."
         )
-        raise InputError(f"{what}; `babelatlas tables {name}` says what they hold.")
     table = table[list(columns)]
     empty = [column for column in key if table[column].isna().any()]
     if empty:
