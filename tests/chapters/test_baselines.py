@@ -131,6 +131,10 @@ def test_means_of_models_are_over_other_languages_than_english(found):
     assert row["value en"] == 1
     shown = baselines.shown_by_model(means).set_index("model")
     assert list(shown.index) == ["Model A", "Model B"]
+    percent = shown.loc[
+        "Model A", ["others (%)", "English (%)", "says it (%)"]
+    ].to_list()
+    assert percent == pytest.approx([100 * 4.9 / 16, 100, 100 * 9 / 16])
     # Answerable: 0.9 of ten questions elsewhere, all in English.
     assert shown.loc["Model A", "answerable (%)"] == "9.0 / 100.0"
 
@@ -168,7 +172,8 @@ def results_of(above, title="one", baseline=0.2, name="guessing"):
 
 
 def test_benchmarks_count_results_and_languages_that_are_not_above():
-    one = results_of({"en": {"a": 1, "b": 0}, "sw": {"a": 0, "b": 0}, "de": {"a": 1}})
+    above = {"en": {"a": 1, "b": 0}, "sw": {"a": 0, "b": 0}, "de": {"a": 1}}
+    one = results_of(above | {"fr": {"a": 0}})
     two = results_of(
         {"en": {"a": 1}, "fi": {"a": 0}}, "two", name="always answering yes"
     )
@@ -178,15 +183,15 @@ def test_benchmarks_count_results_and_languages_that_are_not_above():
     assert list(table.index) == ["one", "two"]
     assert table.loc["one"].to_dict() == {
         "baseline (%)": "guessing: 20",
-        "models, languages": "2, 3",
-        "results": 5,
-        "not above": 3,
-        "not above (%)": 60,
-        "nowhere": 1,
+        "models, languages": "2, 4",
+        "results": 6,
+        "not above": 4,
+        "not above (%)": pytest.approx(400 / 6),
+        "nowhere": 2,
     }
     assert table.loc["two", "baseline (%)"] == "yes: 20–25"
     shown = baselines.lacking(table.reset_index())
-    assert shown == "one: 1; two: 1"
+    assert shown == "one: 2; two: 1"
     assert baselines.lacking(table.reset_index().assign(nowhere=0)) == ""
 
 

@@ -204,7 +204,9 @@ def test_the_pictures_found_most_and_least_are_shown_with_their_share(monkeypatc
     monkeypatch.setattr(
         tux_paint.registry, "open_image", lambda name: Image.new("RGB", (9, 9), name)
     )
-    found = tux_paint.pictures_found(ranks_of(), "m", 1, "", 2)
+    rows = [ranks_of(), ranks_of({"en": [4] * 4}, "n"), ranks_of(direction="i2t")]
+    rows = pd.concat(rows, ignore_index=True)
+    found = tux_paint.pictures_found(rows, "m", 1, "", 2)
     # First: the cat in four of five languages, the dog in two of five, the others in
     # one and in none of four.
     assert found["most"][1] == ["cat, 80 %", "dog, 40 %"]
@@ -225,8 +227,8 @@ def outcomes(dataset, right):
 
 
 def test_texts_and_labels_are_compared_in_languages_with_enough_classes(monkeypatch):
-    texts = {"en": [1, 1, 1, 1], "de": [1, 1, 1, 0], "fi": [1, 1, 0, 0], "ach": [1]}
-    labels = {"en": [1, 1, 1, 0], "de": [1, 0, 0, 0], "fi": [1, 0, 0, 0], "ach": [0]}
+    texts = {"en": [1, 1, 1, 1], "de": [1, 1, 1, 0], "fi": [1, 1, 0], "ach": [1]}
+    labels = {"en": [1, 1, 1, 0], "de": [1, 0, 0, 0], "fi": [1, 1, 0], "ach": [0]}
     rows = pd.concat(
         [outcomes("tuxpaint-names", texts), outcomes("tuxpaint-nouns", labels)]
     )
@@ -236,13 +238,13 @@ def test_texts_and_labels_are_compared_in_languages_with_enough_classes(monkeypa
     assert set(found.accuracy["lang"]) == {"en", "de", "fi"}
     row = found.difference.iloc[0]
     assert (row["first"], row["n"]) == ("translators' texts", 2)
-    assert row["value"] == pytest.approx((0.5 + 0.25) / 2)
-    assert found.means["translators' texts"] == pytest.approx(0.625)
-    assert found.means["open labels"] == pytest.approx(0.25)
-    assert found.guess == pytest.approx(0.25)
-    assert found.points.startswith("+37.5 (")
+    assert row["value"] == pytest.approx((0.5 + 0) / 2)
+    assert found.means["translators' texts"] == pytest.approx((0.75 + 2 / 3) / 2)
+    assert found.means["open labels"] == pytest.approx((0.25 + 2 / 3) / 2)
+    assert found.guess == pytest.approx((1 / 4 + 1 / 4 + 1 / 3) / 3)
+    assert found.points.startswith("+25.0 (")
     top = tux_paint.highest_languages(found.accuracy, 2)
-    assert top["language"].to_list() == ["English", "English", "German", "German"]
+    assert top["language"].to_list() == ["English", "English", "Finnish", "Finnish"]
 
 
 def test_texts_left_in_english_are_shares_with_exact_intervals(monkeypatch, tmp_path):
