@@ -214,12 +214,13 @@ def test_images_of_a_class_count_as_few_where_they_are_alike(monkeypatch):
     size = image_clusters.IMAGES_OF_A_CLASS
     for correlation, factor in {0: 1, 1: size, 0.5: 1 + (size - 1) / 2}.items():
         monkeypatch.setattr(image_clusters, "measured", lambda rho=correlation: rho)
-        assert baselines.variance_factor() == factor
+        assert baselines.images_of_a_class() == (size, correlation, factor)
 
 
 def test_results_are_above_chance_by_how_images_are_counted(monkeypatch):
-    monkeypatch.setattr(baselines, "variance_factor", lambda: 10.0)
     size = image_clusters.IMAGES_OF_A_CLASS
+    alike = baselines.ImagesOfAClass(size, 0.2, 10.0)
+    monkeypatch.setattr(baselines, "images_of_a_class", lambda: alike)
     rows = pd.DataFrame(
         [
             # language, share, images: chance is 0.01
