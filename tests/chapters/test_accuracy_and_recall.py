@@ -1,6 +1,5 @@
 """Accuracy against recall: correlations of small tables, computed by another package."""
 
-import gc
 from itertools import product
 
 import numpy as np
@@ -15,12 +14,6 @@ from babelatlas.base import published, tables
 FAST = {"n_resamples": 60, "seed": 0}
 MODELS = ["a", "b", "c", "d"]
 CLASSES = {"en": 1000, "de": 700, "fi": 800, "ja": 400, "sw": 100, "fr": 650}
-
-
-@pytest.fixture(autouse=True)
-def no_collections(monkeypatch):
-    """Statsmodels collects garbage at each correction of p values, which takes long."""
-    monkeypatch.setattr(gc, "collect", lambda *_: 0)
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Disambiguation: against costs of a few items, compared one by one."""
 
-import gc
 from itertools import product
 
 import matplotlib
@@ -62,12 +61,6 @@ def right(costs):
         }.items():
             found[name].append(changes.count(change) / 2)
     return {name: np.array(values) for name, values in found.items()}
-
-
-@pytest.fixture(autouse=True)
-def no_collections(monkeypatch):
-    """Statsmodels collects garbage at each correction of p values, which takes long."""
-    monkeypatch.setattr(gc, "collect", lambda *_: 0)
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """Training languages and adapters: against small tables, computed again with loops."""
 
-import gc
 from functools import partial
 from itertools import product
 
@@ -29,12 +28,6 @@ LISTS = {
 }
 MODELS = ["Other", *CONTROLS, "Adept", "No list"]
 LABEL_ONLY = ["zh", "su"]
-
-
-@pytest.fixture(autouse=True)
-def no_collections(monkeypatch):
-    """Statsmodels collects garbage at each correction of p values, which takes long."""
-    monkeypatch.setattr(gc, "collect", lambda *_: 0)
 
 
 @pytest.fixture
