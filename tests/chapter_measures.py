@@ -2,6 +2,7 @@
 
 import ast
 import json
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,6 +26,7 @@ class Cell(NamedTuple):
     tree: ast.Module
 
 
+@cache
 def code_cells(path: Path) -> list[Cell]:
     """The code cells of a notebook, without those that declare."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]

@@ -24,16 +24,17 @@ def tags(cell) -> list[str]:
     return cell.metadata.get("tags", [])
 
 
+@cache
+def read(path):
+    return nbformat.read(path, as_version=4)
+
+
 def code(path):
-    return [
-        cell
-        for cell in nbformat.read(path, as_version=4).cells
-        if cell.cell_type == "code"
-    ]
+    return [cell for cell in read(path).cells if cell.cell_type == "code"]
 
 
 def test_the_first_cell_is_a_title_and_a_question(path):
-    first = nbformat.read(path, as_version=4).cells[0]
+    first = read(path).cells[0]
     assert first.cell_type == "markdown"
     title, blank, *rest = first.source.split("\n")
     assert title.startswith("# ")
@@ -45,7 +46,7 @@ def test_the_first_cell_is_a_title_and_a_question(path):
 
 def test_a_stage_answers_in_its_last_cell_and_a_chapter_above_its_first_section(path):
     if path.parent.name == "stages":
-        last = nbformat.read(path, as_version=4).cells[-1]
+        last = read(path).cells[-1]
         assert last.cell_type == "code"
         assert "**Answer.**" in last.source
     else:
@@ -121,7 +122,7 @@ def test_no_output_and_no_count_is_kept_and_the_kernel_is_any_python(path):
     assert [
         cell for cell in code(path) if cell.outputs or cell.execution_count is not None
     ] == []
-    assert nbformat.read(path, as_version=4).metadata.kernelspec.name == "python3"
+    assert read(path).metadata.kernelspec.name == "python3"
 
 
 def test_no_parameter_is_a_key(path):
