@@ -135,32 +135,29 @@ def test_the_parameters_of_a_page_are_text(name):
     )
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_the_page_of_a_language_holds_models_labels_and_sources_as_text(name):
-    columns = {
-        "lang": ["de", "en"],
-        "wnid": ["n1", "n1"],
-        "label": [name, name],
-        "alternatives": [[], []],
-    }
-    columns |= {
-        "source": [name, "own"],
-        "licence": [name, "x"],
-        "confirmed_by": [[], []],
-        "ambiguous": [False, False],
-    }
-    row = {
+def test_the_page_of_a_language_holds_models_labels_and_sources_as_text():
+    label = {
         "lang": "de",
-        "model": name,
-        "dataset": name,
-        "title": name,
-        "metric": "accuracy@1",
-        "labels": name,
+        "alternatives": [],
+        "confirmed_by": [],
+        "ambiguous": False,
     }
-    scores = pd.DataFrame(
-        [row | {"value": 0.5, "ci_low": 0.4, "ci_high": 0.6, "n": 9, "items": 3}]
+    labels = pd.DataFrame(
+        label | {"wnid": f"n{i}", "label": name, "source": name, "licence": name}
+        for i, name in enumerate(HOSTILE)
     )
-    run = Run(scores, {name: pd.DataFrame(columns)}, model_pages={name: f"{name}.html"})
+    label_sets = {
+        name: pd.concat([labels, labels.head(1).assign(lang="en")]) for name in HOSTILE
+    }
+    row = {"lang": "de", "metric": "accuracy@1", "value": 0.5}
+    row |= {"ci_low": 0.4, "ci_high": 0.6, "n": 9, "items": 3}
+    scores = pd.DataFrame(
+        row | {"model": name, "dataset": name, "title": name, "labels": name}
+        for name in HOSTILE
+    )
+    run = Run(
+        scores, label_sets, model_pages={name: f"{name}.html" for name in HOSTILE}
+    )
     text = language_pages.language_page("de", run)
     check_html(rendered(text[text.index("## Labels") :]))
 

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from babelatlas.stats import bootstrap, permutation, thresholds
+from babelatlas.stats import FAMILY_COLUMNS, bootstrap, thresholds
 
 
 def test_languages_above_counts_by_hand_and_falls_with_the_threshold():
@@ -38,6 +38,6 @@ def test_a_count_of_languages_has_an_interval_over_families_where_they_are_given
         scores["value"] >= 0.5, scores["lang"].map(kin), 200
     )
     assert (
-        wider[permutation.FAMILY_COLUMNS[:2]].to_numpy().tolist()
+        wider[FAMILY_COLUMNS[:2]].to_numpy().tolist()
         == (4 * share[["ci_low", "ci_high"]]).to_numpy().tolist()
     )

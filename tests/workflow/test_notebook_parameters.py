@@ -5,6 +5,7 @@ that they depend on.
 import json
 import math
 import re
+from functools import cache
 
 import nbformat
 import pytest
@@ -152,13 +153,17 @@ def is_code(value) -> bool:
         return False
 
 
+@cache
+def known_models() -> set[str]:
+    return {*models.known(), *translators.names(), *released.registry()["model"]}
+
+
 def names_something(name: str, value) -> bool:
     """Whether a parameter names models or languages, or a run, by its own name or by
     the values that it has.
     """
-    known = {*models.known(), *translators.names(), *released.registry()["model"]}
     values = list(leaves(value))
-    by_value = any(one in known for one in values) or (
+    by_value = any(one in known_models() for one in values) or (
         bool(values) and all(map(is_code, values))
     )
     return not isinstance(value, bool | int) and (

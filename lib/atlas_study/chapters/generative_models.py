@@ -12,6 +12,7 @@ from babelatlas.analysis import leaderboard, ranking, real_models
 from babelatlas.base import languages, released
 from babelatlas.report import formatting
 from babelatlas.stats import (
+    FAMILY_COLUMNS,
     bootstrap,
     correlation,
     multiple_comparisons,
@@ -355,7 +356,7 @@ def forms_of_language(
         index=[*by, "model", "dataset"], columns="form", values="value"
     )
     equal = (cells[0] == cells[1]).groupby(by).mean()
-    ends = differences[["value", *permutation.FAMILY_COLUMNS[:2]]]
+    ends = differences[["value", *FAMILY_COLUMNS[:2]]]
     ends = ends.set_axis(["value", "ci_low", "ci_high"], axis=1)
     places = list(differences[by].itertuples(index=False, name=None))
     table = differences[by].assign(

@@ -10,7 +10,12 @@ from babelatlas.analysis import adapter_gains, training_languages
 from babelatlas.base import languages, published, tables
 from babelatlas.models import registry
 from babelatlas.report import formatting
-from babelatlas.stats import correlation, multiple_comparisons, permutation
+from babelatlas.stats import (
+    FAMILY_COLUMNS,
+    correlation,
+    multiple_comparisons,
+    permutation,
+)
 
 # The control of the whole comparison, and those of the comparison by group.
 CONTROL = "OpenCLIP XLMR-L H-14"
@@ -329,7 +334,7 @@ def objectives(
         n_resamples=n_resamples,
         seed=seed,
     )
-    ends = compared[["value", *permutation.FAMILY_COLUMNS[:2]]].set_axis(ENDS, axis=1)
+    ends = compared[["value", *FAMILY_COLUMNS[:2]]].set_axis(ENDS, axis=1)
     names = compared["first"].map(TITLES) + " minus " + compared["second"].map(TITLES)
     return compared.assign(
         objectives=names,

@@ -6,14 +6,14 @@ import pandas as pd
 
 from babelatlas.base import languages, published
 from babelatlas.report import formatting
-from babelatlas.stats import correlation, permutation
+from babelatlas.stats import FAMILY_COLUMNS, correlation, permutation
 
 TRANSLATORS = {"google": "Google", "bing": "Bing", "nllb": "NLLB"}
 RECALL, NDCG = "recall@1", "NDCG@20"
 WAYS = ("text-to-image", "image-to-text")
 METRICS = [f"{metric} {way}" for way in WAYS for metric in (RECALL, NDCG)]
 # The interval of a paired difference over families of languages.
-ENDS = permutation.FAMILY_COLUMNS[:2]
+ENDS = FAMILY_COLUMNS[:2]
 
 
 def cells() -> pd.DataFrame:

@@ -10,7 +10,7 @@ from babelatlas.base import languages, paths, tables
 from babelatlas.datasets import registry, stamps
 from babelatlas.evaluation import retrieval
 from babelatlas.report import formatting
-from babelatlas.stats import bootstrap, permutation, proportions
+from babelatlas.stats import FAMILY_COLUMNS, bootstrap, permutation, proportions
 
 DATASET = "tuxpaint-stamps"
 # Languages of the study with and without results of others on retrieval.
@@ -176,7 +176,7 @@ def photographs_and_drawings(
 
 
 def _over_families(difference: pd.DataFrame) -> str:
-    ends = difference[["value", *permutation.FAMILY_COLUMNS[:2]]]
+    ends = difference[["value", *FAMILY_COLUMNS[:2]]]
     ends = ends.set_axis(["value", "ci_low", "ci_high"], axis=1)
     return formatting.intervals(ends, "+.1f", to=" to ").item()
 

@@ -25,6 +25,7 @@ import ast
 import json
 import os
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from types import UnionType
@@ -305,12 +306,18 @@ def sources(path: str | os.PathLike) -> list[Path]:
     paths, sorted; the notebook comes first, as given. Raises InputError for a listed file
     that does not ship.
     """
-    tree = ast.Module([], [])
-    for cell in cells(path):
-        if cell["cell_type"] == "code":
-            tree.body += _parsed(cell["source"], Path(path).name)
-    modules = _reached(_imported(tree) | _asked_at_the_desk(tree))
+    code = tuple(cell["source"] for cell in cells(path) if cell["cell_type"] == "code")
+    modules = _modules(code, Path(path).name)
     return [Path(path), *sorted({*modules, *data_files(path), *EVERYWHERE})]
+
+
+@cache
+def _modules(code: tuple[str, ...], notebook: str) -> set[Path]:
+    """Return the files of the modules that cells of code import, at any depth."""
+    tree = ast.Module([], [])
+    for cell in code:
+        tree.body += _parsed(cell, notebook)
+    return _reached(_imported(tree) | _asked_at_the_desk(tree))
 
 
 def _parsed(code: str, notebook: str) -> list[ast.stmt]:
@@ -366,22 +373,32 @@ def _needed(file: Path) -> list[Path]:
 def _imported(tree: ast.Module) -> set[str]:
     """Return the dotted names that code imports, wherever that stands in it."""
     names = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names.add(node.module)
-            names |= {f"{node.module}.{alias.name}" for alias in node.names}
-        elif isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
+    for statement in _statements(tree.body):
+        if isinstance(statement, ast.ImportFrom) and not statement.level:
+            names.add(statement.module)
+            names |= {f"{statement.module}.{alias.name}" for alias in statement.names}
+        elif isinstance(statement, ast.Import):
+            names |= {alias.name for alias in statement.names}
     return names
+
+
+def _statements(block: list) -> Iterator[ast.AST]:
+    """Yield the statements of code, those inside others too; expressions, most of a
+    tree, are passed over.
+    """
+    for statement in block:
+        yield statement
+        for inner in ("body", "handlers", "orelse", "finalbody", "cases"):
+            yield from _statements(getattr(statement, inner, []))
 
 
 def _asked_at_the_desk(tree: ast.Module) -> set[str]:
     """Return the modules of the functions that code asks of the package itself."""
     aliases = {
         alias.asname or alias.name
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Import)
-        for alias in node.names
+        for statement in _statements(tree.body)
+        if isinstance(statement, ast.Import)
+        for alias in statement.names
         if alias.name == "babelatlas"
     }
     asked = {

@@ -21,7 +21,12 @@ from babelatlas.base.errors import InputError
 from babelatlas.evaluation import embedding, zeroshot
 from babelatlas.lexicon import labels as label_sets
 from babelatlas.lexicon import prompts as prompt_sets
-from babelatlas.stats import correlation, multiple_comparisons, permutation
+from babelatlas.stats import (
+    FAMILY_COLUMNS,
+    correlation,
+    multiple_comparisons,
+    permutation,
+)
 
 # Sets that are made of the senses -> what they are.
 SETS = {
@@ -313,16 +318,14 @@ def changes(
             numbers = permutation.paired_mean_over_families(
                 gap, families, n_resamples, seed
             )
-            row |= dict(zip(permutation.FAMILY_COLUMNS, numbers, strict=True))
+            row |= dict(zip(FAMILY_COLUMNS, numbers, strict=True))
         if len(part) > 1:
             numbers = permutation.paired_mean(gap, part["lang"], n_resamples, seed=seed)
             _, row["ci_low"], row["ci_high"], row["p"] = numbers
         row |= _order_kept(part, n_resamples, seed)
         rows.append(row)
     changed = pd.DataFrame(rows)
-    are_numbers = changed.columns.drop(
-        [*by, "n", *(permutation.FAMILY_COLUMNS if kin else [])]
-    )
+    are_numbers = changed.columns.drop([*by, "n", *(FAMILY_COLUMNS if kin else [])])
     return multiple_comparisons.with_holm(
         changed.astype(dict.fromkeys(are_numbers, float))
     )

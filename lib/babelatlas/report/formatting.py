@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from babelatlas.base import tables
-from babelatlas.stats.permutation import FAMILY_COLUMNS, LEAST_P
+from babelatlas.stats import FAMILY_COLUMNS, LEAST_P
 
 LISTS = {
     "clip": "CLIP's curated list",

@@ -9,15 +9,12 @@ import numpy as np
 import pandas as pd
 
 from babelatlas.base.errors import InputError, near
-from babelatlas.stats import bootstrap
+from babelatlas.stats import FAMILY_COLUMNS, N_PERMUTATIONS, bootstrap
 from babelatlas.stats.checks import check_columns, check_numbers
 from babelatlas.stats.multiple_comparisons import with_holm
 
-# What is said of paired differences, and what with whole families resampled.
+# What is said of paired differences.
 PAIRED_COLUMNS = ["value", "ci_low", "ci_high", "p"]
-FAMILY_COLUMNS = ["family_low", "family_high", "p_family", "n_families"]
-N_PERMUTATIONS = 10_000
-LEAST_P = 1 / (N_PERMUTATIONS + 1)  # the smallest p that so many random patterns give
 
 
 def paired_permutation_test(
