@@ -3,6 +3,7 @@ links.
 """
 
 import functools
+import re
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -88,6 +89,7 @@ class Page(HTMLParser):
         names = {name for name, _ in self._open}
         if "article" not in names or names & SILENT:
             return
+        text = re.sub(r"\s+", " ", text)  # as a browser shows it
         if "td" in names:
             self.cells[-1] += text
         elif {"code", "bdi"} & names or any(
