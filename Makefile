@@ -107,7 +107,8 @@ test test-all: $(STAMP)
 # What a repository of papers keeps: everything that git knows, which pins the environment, and what the run has made of it. Tables of
 # vectors, weights and logs are left out: they are made again.
 archive: book
-	@run=$$($(BIN)/python -c 'import sys, yaml; print(yaml.safe_load(open(sys.argv[1]))["run"])' "$$CONFIG") && \
+	@run=$$($(BIN)/python -c 'import sys; from atlas_study.workflow import config, plan; values = config.read(sys.argv[1]); \
+		print(plan.run_name(values["run"], values.get("limit")))' "$$CONFIG") && \
 	{ git ls-files; find _build/html "results/$$run" -type f \( -path '_build/*' -o -name '*.parquet' -o -name '*.ipynb' -o -name '*.json' \) \
 		! -path 'results/*/cache/*' ! -path 'results/*/models/*' ! -path 'results/*/embeddings/*'; } | LC_ALL=C sort | \
 	tar --create --gzip --file _build/babelatlas.tar.gz --owner 0 --group 0 --files-from - && echo "The archive: $$PWD/_build/babelatlas.tar.gz"

@@ -16,7 +16,7 @@ HERE = Path(os.path.relpath(workflow.basedir))
 PYTHON = sys.executable
 
 if not config:
-    sys.exit("Say which run: make book CONFIG=config/demo.yml, or snakemake --configfile config/demo.yml.")
+    sys.exit("Name a config: make book CONFIG=config/demo.yml, or snakemake --configfile config/demo.yml.")
 try:
     for file in workflow.configfiles:
         configs.read(file)

@@ -28,6 +28,10 @@ rule book:
             if path.is_file()
         ],
         contents=[HERE / "_config.yml", HERE / "_toc.yml"],
+        code=[
+            os.path.relpath(path)
+            for path in notebooks.module_files("atlas_study.workflow.book")
+        ],
     output:
         "_build/html/index.html",
     log:
@@ -47,6 +51,8 @@ rule page:
     input:
         pages=lambda wildcards: PAGES[wildcards.page],
         contents=rules.book.input.contents,
+        code=rules.book.input.code,
+        style=[path for path in rules.book.input.prose if not path.endswith(".md")],
     output:
         "_build/page/html/{page}.html",
     log:

@@ -24,6 +24,7 @@ rule train:
         weights=at("models/{model}/open_clip_model.safetensors"),
         texts=at("models/{model}/training_texts.parquet"),
         losses=at("models/{model}_losses.parquet"),
+        record=at("models/{model}/training.json"),
     log:
         log_of("63_train_{model}"),
     wildcard_constraints:

@@ -140,6 +140,15 @@ def test_a_missing_result_is_named_with_where_it_should_be(run):
         outcomes.files(str(run), ["good"], ["pictogram-pairs"])
 
 
+def test_a_table_that_the_config_no_longer_makes_is_not_of_the_run(run):
+    assert len(outcomes.files(str(run), ["good", "bad"], ["toy"])) == 2
+    (run / "files.json").write_text('["zeroshot/good_toy.parquet"]', encoding="utf-8")
+    kept = outcomes.files(str(run), ["good"], ["toy"])
+    assert kept["model"].tolist() == ["good"]
+    with pytest.raises(InputError, match="no results of 'bad' on 'toy'"):
+        outcomes.files(str(run), ["good", "bad"], ["toy"])
+
+
 def test_several_protocols_of_one_language_make_several_boards():
     one, other = (
         queries("m", [(1, 1, 1)] * 3, captions=name) for name in ("google", "deepl")

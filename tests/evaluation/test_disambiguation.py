@@ -388,6 +388,13 @@ def test_files_of_a_run_are_those_that_are_there(tmp_path):
     assert files["translator"].tolist() == [False, True]
     assert files["tokens"].tolist() == ["", str(tokens)]
 
+    listing = '["disambiguation/picto-en_pictogram-pairs.parquet"]'
+    (tmp_path / "files.json").write_text(listing, encoding="utf-8")
+    files = disambiguation.files(
+        str(tmp_path), ["picto-en"], ["theirs"], ["pictogram-pairs"]
+    )
+    assert files["model"].tolist() == ["picto-en"]  # theirs left the config
+
 
 def test_without_any_results_of_the_models_a_sentence_names_them(tmp_path):
     with pytest.raises(

@@ -165,7 +165,7 @@ def test_a_second_run_in_a_folder_is_refused_and_a_killed_one_leaves_no_lock(tmp
             second, cwd=tmp_path, capture_output=True, text=True, check=False
         )
         assert second.returncode == 1
-        assert re.fullmatch(r"Another run works in this folder: .*\n", second.stderr)
+        assert re.fullmatch(r"Another run is using this folder: .*\n", second.stderr)
     first.kill()
     first.communicate()
     time.sleep(0.2)

@@ -51,7 +51,7 @@ def test_the_configs_that_ship_give_every_notebook_what_it_may_have(name):
         ({"modelz": []}, r"a key 'modelz' that nothing reads: did you mean models\?"),
         ({"seed": True}, "has seed = True"),
         ({"run": "../demo"}, r"has run = '\.\./demo'"),
-        ({"models": ["picto-en", "picto-en"]}, "'picto-en' stands there twice"),
+        ({"models": ["picto-en", "picto-en"]}, "'picto-en' is listed twice"),
         ({"models": ["picto-enn"]}, r"no model 'picto-enn': did you mean picto-en"),
         (
             {"models": ["jina-clip-v2"]},
@@ -195,6 +195,18 @@ def test_the_configs_that_ship_give_every_notebook_what_it_may_have(name):
             "'labels' of 67_zeroshot, which the graph sets",
         ),
         ({"parameters": {"20_zerosht": {}}}, "did you mean 67_zeroshot"),
+        (
+            {"parameters": {"43_model": {"model": "picto-en"}}},
+            "'model' of 43_model, which the graph sets itself",
+        ),
+        (
+            {"parameters": {"41_this_run": {"output": "mine.parquet"}}},
+            "'output' of 41_this_run, which the graph sets itself",
+        ),
+        (
+            {"only": {"picto-multi": ["pictogram-captions"]}},
+            "adapts picto-multi, which only: evaluates on other data sets than",
+        ),
     ],
 )
 def test_what_is_wrong_is_one_sentence_with_the_nearest_name(config, changes, sentence):

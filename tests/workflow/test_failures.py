@@ -107,6 +107,20 @@ def test_a_model_none_of_whose_steps_is_left_is_none_of_the_run():
     assert "43_model_picto-distilled" not in plan.all_pages()
 
 
+def test_a_data_set_none_of_whose_steps_is_left_is_none_of_the_run():
+    assert "pictograms" in planned().datasets
+    assert "pictograms" not in planned("62_pictograms").datasets
+
+
+def test_a_translator_none_of_whose_steps_is_left_is_none_of_the_run():
+    config = configs.read(TINY)
+    name = "paligemma-3b-mix-448"
+    config |= {"translators": [name]}
+    pages = [page for page in read_graph(config).plan.all_pages() if name in page]
+    assert pages
+    assert read_graph(config, pages).plan.translators == []
+
+
 def test_a_failed_chapter_is_left_out_even_if_the_config_names_it_and_it_is_the_home_page():
     named = configs.read(TINY) | {"chapters": ["00_summary", "33_intervals"]}
     plan = read_graph(named, ["00_summary"]).plan

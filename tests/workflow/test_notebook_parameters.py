@@ -354,6 +354,10 @@ def reached(tmp_path, monkeypatch):
         "babelatlas/data/words.csv": "",
         "babelatlas/data/published/paper.csv": "",
         "miniature/__init__.py": "import babelatlas.tools",
+        "babelatlas/room/desks.py": "import babelatlas as ba\nba.f()",
+        "babelatlas/pages/__init__.py": "",
+        "babelatlas/pages/page.py": "",
+        "babelatlas/pages/templates/page.md": "",
     }
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -363,7 +367,7 @@ def reached(tmp_path, monkeypatch):
     monkeypatch.setattr(notebooks, "DATA", data)
     monkeypatch.setattr(notebooks, "EVERYWHERE", (data / "schemas.csv",))
     monkeypatch.setattr(notebooks, "DESK", {"f": "babelatlas.room.words.f"})
-    caches = (notebooks._files, notebooks._needed)
+    caches = (notebooks._files, notebooks._needed, notebooks._modules)
 
     def of(code: str, *lists: str) -> set[str]:
         for cached in caches:
@@ -396,6 +400,12 @@ WHOLE = {"room/words.py", "room/papers.py", "tools.py"}
         ("from babelatlas import tools\n'data/words.csv'", {"tools.py"}),
         ("%matplotlib inline\nimport babelatlas", set()),
         ("import babelatlas as ba\nba.f()", WHOLE),
+        ("from babelatlas import f", WHOLE),
+        ("import babelatlas.room.desks", WHOLE | {"room/desks.py"}),
+        (
+            "import babelatlas.pages.page",
+            {"pages/__init__.py", "pages/page.py", "pages/templates/page.md"},
+        ),
     ],
 )
 def test_a_chapter_depends_on_modules_at_any_depth_and_not_on_names_in_texts(

@@ -369,6 +369,26 @@ def test_a_users_files_are_told_by_their_content_so_that_a_change_reruns_their_j
     assert changed(before) == set()
 
 
+def test_a_file_that_a_parameter_names_reruns_what_it_is_given_to(config, tmp_path):
+    own = tmp_path / "mine.csv"
+    own.write_text("lang,value\n", encoding="utf-8")
+    config["parameters"] = {"11_leaderboard": {"own": str(own)}}
+    sums = configs.check_config(config, ROOT).given_files("11_leaderboard")
+    own.write_text("lang,value\nde,0.5\n", encoding="utf-8")
+    again = configs.check_config(config, ROOT).given_files("11_leaderboard")
+    assert list(sums) == list(again) == [str(own)]
+    assert sums != again
+
+
+def test_a_page_is_rendered_anew_where_its_code_or_style_has_changed(config):
+    rules = read_graph(config).rules
+    for name in ("book", "page"):
+        read = [str(path) for path in rules[name].input]
+        assert any(path.endswith("workflow/book.py") for path in read)
+        assert any(path.endswith("pages/page_html.py") for path in read)
+        assert any(path.endswith("references.bib") for path in read)
+
+
 def test_an_entry_that_is_added_to_the_studys_models_reruns_no_stage(config):
     graph = read_graph(config)
     lists = {

@@ -86,6 +86,8 @@ def datasets(name: str, fetch: bool) -> None:
     from babelatlas.base import download
     from babelatlas.datasets import registry
 
+    if fetch and not name:
+        raise InputError("--fetch needs the name of a data set: give one.")
     print(registry.details(name) if name else registry.overview(), flush=True)
     for file in registry.get_dataset(name).files if fetch else ():
         print(f"{file}: {download.file(file)}", flush=True)
@@ -191,7 +193,7 @@ def new(kind: str, name: str) -> None:
         )
     if same := [one for one in known if one[:3] == name[:3] or one[3:] == name[3:]]:
         raise InputError(
-            f"There is the notebook {same[0]} already: give another name, and a number"
+            f"The notebook {same[0]} already exists: choose another name, and a number"
             " that is free."
         )
     contents = root() / "_toc.yml"
@@ -202,12 +204,9 @@ def new(kind: str, name: str) -> None:
     place = max(
         (each.end() for each in before if each[1] < name[:2]), default=len(text)
     )
-    example = (
-        (DATA / "new_chapter.ipynb")
-        .read_text(encoding="utf-8")
-        .replace("new_chapter", name)
-    )
-    example = example.replace("A new chapter", name[3:].replace("_", " ").capitalize())
+    title = name[3:].replace("_", " ").capitalize()
+    example = (DATA / "new_chapter.ipynb").read_text(encoding="utf-8")
+    example = example.replace("new_chapter", name).replace("A new chapter", title)
     (root() / f"notebooks/chapters/{name}.ipynb").write_text(example, encoding="utf-8")
     contents.write_text(
         f"{text[:place]}      - file: {name}\n{text[place:]}", encoding="utf-8"
@@ -232,26 +231,23 @@ def locked(words: tuple[str, ...]) -> None:
     from atlas_study.workflow import failures
     from babelatlas.base.paths import check_writable, clean
 
-    if (
-        "--configfile" in words
-    ):  # read here first: of a file that is no YAML Snakemake shows a traceback
+    # Read here first: of a file that is no YAML Snakemake shows a traceback.
+    if "--configfile" in words:
         configs.read(words[words.index("--configfile") + 1])
     if "--profile" in words:
         _check_plugins(words[words.index("--profile") + 1])
     for folder in ("_build", ".snakemake"):
         check_writable(folder)
     try:
-        with FileLock(
-            "_build/run.lock", timeout=0
-        ):  # in this process, so that the lock lives as long as the run
-            raise click.exceptions.Exit(
-                clean() if words[0] == "clean" else failures.run(list(words[1:]))
-            )
+        # In this process, so that the lock lives as long as the run.
+        with FileLock("_build/run.lock", timeout=0):
+            status = clean() if words[0] == "clean" else failures.run(list(words[1:]))
     except Timeout as error:
         raise InputError(
-            "Another run works in this folder: wait until it has ended, or use another"
+            "Another run is using this folder: wait until it has ended, or use another"
             " clone."
         ) from error
+    raise click.exceptions.Exit(status)
 
 
 def _check_plugins(profile: str) -> None:
@@ -263,34 +259,30 @@ def _check_plugins(profile: str) -> None:
 
     import yaml
 
-    given = yaml.safe_load(Path(profile, "config.yaml").read_text(encoding="utf-8"))
-    for kind, key in (
-        ("executor", "executor"),
-        ("storage", "default-storage-provider"),
-    ):
-        if (
-            given.get(key)
-            and find_spec(f"snakemake_{kind}_plugin_{given[key].replace('-', '_')}")
-            is None
-        ):
-            fix = (
-                ".venv/bin/uv pip install --python .venv/bin/python -r"
-                " requirements-cluster.txt"
-            )
+    text = Path(profile, "config.yaml").read_text(encoding="utf-8")
+    given = yaml.safe_load(text) or {}
+    keys = {"executor": "executor", "storage": "default-storage-provider"}
+    for kind, key in keys.items():
+        if not given.get(key):
+            continue
+        package = f"snakemake-{kind}-plugin-{given[key]}"
+        if find_spec(package.replace("-", "_")) is None:
             raise InputError(
-                f"The profile {profile} needs snakemake-{kind}-plugin-{given[key]}: run"
-                f" `{fix}`."
+                f"The profile {profile} needs {package}: run `.venv/bin/uv pip install"
+                " --python .venv/bin/python -r requirements-cluster.txt`."
             )
 
 
-shared = (
+for command in (
     made.adapt,
     made.merge,
     made.ship,
+    models.fetch,
+    models.models,
+    models.translators,
     sheets.sheet,
     shown.labels,
     shown.senses,
     shown.tables,
-)
-for command in (*shared, models.models, models.translators, models.fetch):
+):
     app.add_command(command)

@@ -1,8 +1,8 @@
 """The commands that make data: adapted models, what ships, and results of others;
 `babelatlas COMMAND`.
 
-Each imports what it needs when it is called. `workflow.command_line` has the others,
-and what all have in common.
+Each imports what it needs when it is called. `commands.main` has the others, and what
+all have in common.
 """
 
 import click
@@ -48,9 +48,10 @@ def adapt(
 ) -> None:
     """Teach a model a language from parallel captions.
 
-    Every tenth caption, at most 500, is held out: how often its vector is nearest to
-    that of its own original, before and after. Stopped, it goes on where it was when it
-    is called again.
+    A tenth of the captions, drawn at random and at most 500, is held out: how often is
+    the vector of each nearest to that of its own original, before and after? Stopped,
+    the training goes on where it was when it is called again with the same settings;
+    with others, a new model takes the place of the old.
 
     Example: babelatlas adapt openclip-xlmr-b32 si --texts data/captions-si.csv
     """
@@ -64,18 +65,17 @@ def adapt(
     lang = languages.canonical(language)
     recipe = validate(adaptation.Recipe, settings, "The recipe of an adaptation")
     base = registry.get_model(model).name
-    folder = f"{output}/{registry.adapted_name(base, lang, recipe.objective)}"
-    rows = adaptation.check_parallel(adaptation.read_texts(texts, lang), lang)
-    held = rows.drop_duplicates("english").sample(frac=1, random_state=recipe.seed)[
-        : max(2, min(500, len(rows) // 10))
-    ]
-    n_pairs, rows = (
-        len(rows),
-        rows[~rows["english"].isin(held["english"])].reset_index(drop=True),
-    )
+    name = registry.adapted_name(base, lang, recipe.objective, recipe.seed)
+    folder = f"{output}/{name}"
+    pairs = adaptation.check_parallel(adaptation.read_texts(texts, lang), lang)
+    n_held = max(2, min(500, len(pairs) // 10))
+    held = pairs.drop_duplicates("english").sample(frac=1, random_state=recipe.seed)
+    held = held[:n_held]
+    is_held = pairs["english"].isin(held["english"])
+    rows = pairs[~is_held].reset_index(drop=True)
     print(
-        f"{n_pairs:,} pairs of captions: {len(rows):,} to train on,"
-        f" {n_pairs - len(rows):,} held out.",
+        f"{len(pairs):,} pairs of captions: {len(rows):,} to train on,"
+        f" {is_held.sum():,} held out.",
         flush=True,
     )
     encoder = loading.load(

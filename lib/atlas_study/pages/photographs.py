@@ -3,7 +3,7 @@ what was taken for something else.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 import pandas as pd
@@ -65,15 +65,19 @@ def confusions(lang: str) -> pd.DataFrame:
     return wrong.reset_index(drop=True)
 
 
-def pictures(langs: Sequence[str], folder: str | os.PathLike) -> dict[str, str]:
+def pictures(
+    langs: Sequence[str], folder: str | os.PathLike, images: Mapping[str, str]
+) -> dict[str, str]:
     """Return the photographs of the first `confusions` of each language as HTML, by
     language; nothing where the run in a folder has not evaluated them itself.
 
-    They may not be passed on: only who has them sees them.
+    `images`: data set -> folder, where they are not in a known place. They may not be
+    passed on: only who has them sees them.
     """
     if not real_run.own(folder):
         return {}
-    photographs = datasets.load("imagenet-photos", "").drop_duplicates("wnid")
+    photographs = datasets.load(real_run.WHOLE, images.get(real_run.WHOLE, ""))
+    photographs = photographs.drop_duplicates("wnid")
     paths = photographs.set_index("wnid")["path"]
     sheets = {}
     for lang in langs:

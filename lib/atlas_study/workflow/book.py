@@ -26,13 +26,11 @@ import yaml
 from atlas_study.pages import page_form, page_html, runnable
 from atlas_study.pages.page_form import DATA, FILES, ORIGINALS
 from atlas_study.workflow import failures
+from atlas_study.workflow.plan import TITLE_PAGE
 from atlas_study.workflow.run_notebook import fail, hand_back, on_volume, opened
-from babelatlas.base import tables
+from babelatlas.base import paths, tables
 from babelatlas.base.errors import InputError
 
-TITLE_PAGE = (  # staged as index, so that index.html is a page and not a redirection
-    "00_summary"
-)
 UNUSED = [
     "*.map",
     "locales",
@@ -235,7 +233,7 @@ def stage(project: Path, build: Path, pages: list[Path], only: str = "") -> Path
             fnmatch.fnmatchcase(name, pattern) for pattern in patterns
         )
 
-    commit = tables.commit(Path(__file__).parents[1])
+    commit = tables.commit(paths.DATA.parent)
     content = {
         Path("_toc.yml"): yaml.safe_dump(sidebar(toc, texts), sort_keys=False).encode()
     }
@@ -429,7 +427,7 @@ def main(arguments: list[str] | None = None) -> int:
             folder = stage(given.project, given.build, pages, given.only)
             render(folder, given.build, run, strict=not failed)
             print("done: the book", file=log)
-        except (InputError, RuntimeError) as error:
+        except (InputError, RuntimeError, OSError) as error:
             return fail(str(error), log)
     hand_back(study, here, given.outputs)
     return 0

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -17,7 +17,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.constructor import DuplicateKeyError
 
 from atlas_study.workflow import notebooks
-from atlas_study.workflow.plan import CLASSES, PROMPTS, Plan
+from atlas_study.workflow.plan import CLASSES, PROMPTS, Plan, texts_in
 from babelatlas.base import download, languages, synsets, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import beside, check_writable
@@ -42,7 +42,7 @@ PATHS = (
 
 def _each_once(values: list) -> list:
     if twice := next((one for one in values if values.count(one) > 1), None):
-        raise ValueError(f"{twice!r} stands there twice, leave one out")
+        raise ValueError(f"{twice!r} is listed twice, remove one")
     return values
 
 
@@ -371,12 +371,12 @@ def absent(config: Config) -> dict[str, str]:
     ]
     given = [one.get(key, "") for one in config.parameters.values() for key in PROMPTS]
     places["prompts"] = [
-        name for name in _texts(given) if name.endswith((".parquet", ".csv"))
+        name for name in texts_in(given) if name.endswith((".parquet", ".csv"))
     ]
     return {
         path: key
         for key, some in places.items()
-        for path in _texts(some)
+        for path in texts_in(some)
         if not tables.locate(path).exists()
     }
 
@@ -404,15 +404,6 @@ def check_paths(values: dict) -> None:
             hub.check_agreement(entry)
 
 
-def _texts(value) -> Iterator[str]:
-    """Yield the texts in a value, at any depth of lists and mappings."""
-    if isinstance(value, str):
-        yield value
-    else:
-        for one in value.values() if isinstance(value, dict) else value:
-            yield from _texts(one)
-
-
 def tell_absent(values: dict) -> None:
     """Say, in a dry run, for which missing paths or terms a real one would stop."""
     try:
@@ -424,8 +415,8 @@ def tell_absent(values: dict) -> None:
 def check_parameters(plan: Plan, rules: Iterable) -> None:
     """Raise InputError where the config gives a parameter that a rule sets.
 
-    `rules`: Snakemake's, of the stages. Of photographs whose vectors ship, prompts are
-    the rule's own, whatever the config says of others.
+    `rules`: Snakemake's, of the stages; chapters have one rule. Of photographs whose
+    vectors ship, prompts are the rule's own, whatever the config says of others.
     """
     for rule in rules:
         jobs = plan.jobs[rule.name]
@@ -435,6 +426,10 @@ def check_parameters(plan: Plan, rules: Iterable) -> None:
             names |= {*plan.of_job(notebook, jobs[0])}
             names |= rule.params.given.set_here(jobs[0])
             plan.check_told(notebook, names)
+    for chapter in plan.chapters:
+        for job in plan.chapter_jobs(chapter)[:1]:
+            names = {*plan.of_job(chapter, job), *plan.written(chapter)}
+            plan.check_told(chapter, names)
 
 
 def check_dependencies(plan: Plan) -> None:

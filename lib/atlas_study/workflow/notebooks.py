@@ -317,7 +317,7 @@ def _modules(code: tuple[str, ...], notebook: str) -> set[Path]:
     tree = ast.Module([], [])
     for cell in code:
         tree.body += _parsed(cell, notebook)
-    return _reached(_imported(tree) | _asked_at_the_desk(tree))
+    return _reached(_imported(tree))
 
 
 def _parsed(code: str, notebook: str) -> list[ast.stmt]:
@@ -351,14 +351,23 @@ def data_files(path: str | os.PathLike) -> list[Path]:
     return found
 
 
+def module_files(name: str) -> list[Path]:
+    """Return the files that decide what a module does, sorted: its own, and those of
+    all that it imports.
+    """
+    return sorted(_reached({name}))
+
+
 def _reached(names: set[str]) -> set[Path]:
-    """Return the files of modules, and of all that they import."""
+    """Return the files of modules, and of all that they import; with a module the
+    folder `templates` next to it.
+    """
     queue = [file for name in names for file in _files(name)]
     found = set()
     while queue:
         file = queue.pop()
         if file not in found:
-            found.add(file)
+            found |= {file, *(file.parent / "templates").glob("*")}
             queue += _needed(file)
     return found
 
@@ -371,8 +380,11 @@ def _needed(file: Path) -> list[Path]:
 
 
 def _imported(tree: ast.Module) -> set[str]:
-    """Return the dotted names that code imports, wherever that stands in it."""
-    names = set()
+    """Return the dotted names that code imports, wherever that stands in it.
+
+    A function of the front desk stands for its module.
+    """
+    names = _asked_at_the_desk(tree)
     for statement in _statements(tree.body):
         if isinstance(statement, ast.ImportFrom) and not statement.level:
             names.add(statement.module)
@@ -393,14 +405,29 @@ def _statements(block: list) -> Iterator[ast.AST]:
 
 
 def _asked_at_the_desk(tree: ast.Module) -> set[str]:
-    """Return the modules of the functions that code asks of the package itself."""
+    """Return the modules of the functions that code asks of the package itself, as in
+    `ba.load` or `from babelatlas import load`.
+    """
+    imports = [
+        statement
+        for statement in _statements(tree.body)
+        if isinstance(statement, ast.Import | ast.ImportFrom)
+    ]
+    by_name = {
+        alias.name
+        for statement in imports
+        if isinstance(statement, ast.ImportFrom) and statement.module == "babelatlas"
+        for alias in statement.names
+    }
     aliases = {
         alias.asname or alias.name
-        for statement in _statements(tree.body)
+        for statement in imports
         if isinstance(statement, ast.Import)
         for alias in statement.names
         if alias.name == "babelatlas"
     }
+    if not aliases:
+        return {_module_of(name) for name in by_name & {*DESK}}
     asked = {
         node.attr
         for node in ast.walk(tree)
@@ -413,7 +440,12 @@ def _asked_at_the_desk(tree: ast.Module) -> set[str]:
         raise InputError(
             f"The front desk, babelatlas, has no {name!r}: {near(name, known)}"
         )
-    return {DESK[name].rpartition(".")[0] for name in asked & {*DESK}}
+    return {_module_of(name) for name in (asked | by_name) & {*DESK}}
+
+
+def _module_of(name: str) -> str:
+    """Return the module of a function of the front desk."""
+    return DESK[name].rpartition(".")[0]
 
 
 @cache

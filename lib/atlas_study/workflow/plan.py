@@ -9,7 +9,7 @@ the chapters that the run's tables allow.
 import json
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache, partial
 from itertools import product
 from pathlib import Path
@@ -22,7 +22,7 @@ from babelatlas.datasets import stored_vectors
 from babelatlas.models import registry, translators
 from babelatlas.models.loaders import bridge
 
-TITLE_PAGE = "00_summary"
+TITLE_PAGE = "00_summary"  # staged as index: index.html is a page, no redirection
 MODEL_PAGE = "43_model"  # the one chapter with a page for each model
 # The class lists of every run: the labels of ImageNet, and of the pictograms where
 # something is drawn or labelled.
@@ -55,6 +55,7 @@ class Plan:
         self.limited = f"trial run, first {config.limit} only" if config.limit else ""
         self.without = frozenset(without)
         self.models = config.models
+        self.translators = config.translators
         self.datasets = config.datasets
         self.entries = {name: registry.get_model(name) for name in self.models}
         self.sets = {
@@ -73,6 +74,7 @@ class Plan:
         self.jobs: dict[str, list[Job]] = {}
         self.rules: dict[str, dict[str, str]] = {}
         self.tables: dict[str, list[str]] = {}
+        self.made: set[str] = set()
         self.chapters: list[str] = []
 
     # Jobs: what the files of rules ask for.
@@ -259,6 +261,7 @@ class Plan:
         for base, wanted in self.config.adaptations.items():
             if base not in self.models or not self.of_task("zero-shot"):
                 continue
+            self._check_evaluated(base, self.of_task("zero-shot")[0])
             # In order of names, so that a config in another order reruns nothing.
             given = json.dumps(wanted.model_dump(exclude_unset=True), sort_keys=True)
             given = {"model": base} | json.loads(given)
@@ -275,6 +278,16 @@ class Plan:
                         }
                         adapted[name], jobs[name] = name, given | single
         return jobs, adapted
+
+    def _check_evaluated(self, base: str, dataset: str) -> None:
+        """Raise InputError for a model to adapt that `only` keeps from the data set on
+        which adapters are tested.
+        """
+        if not self.evaluates(base, dataset):
+            raise InputError(
+                f"The config adapts {base}, which only: evaluates on other data sets"
+                f" than {dataset}: add {dataset} to them."
+            )
 
     def bridges(self, dataset: str) -> list[str]:
         """Return the bridges that are evaluated on a data set.
@@ -298,17 +311,18 @@ class Plan:
         """Take what rules write, rule -> name -> pattern, and plan the chapters on it.
 
         Steps that failed are left out, those that need what they would have written
-        (`reading`: the function of `failures.dependents`), and models and data sets
-        that have no job left.
+        (`reading`: the function of `graph.dependents`), and models, translators and
+        data sets that have no job left.
         """
         self.rules = {rule: dict(outputs) for rule, outputs in rules.items()}
         planned = self._names()
         lost = self._leave_out(self.without)
         while lost and (pages := reading(self, lost)):
             lost |= self._leave_out(pages)
-        without_jobs = planned - self._names()
-        self.models = [name for name in self.models if name not in without_jobs]
-        self.datasets = [name for name in self.datasets if name not in without_jobs]
+        gone = planned - self._names()
+        self.models = [name for name in self.models if name not in gone]
+        self.translators = [name for name in self.translators if name not in gone]
+        self.datasets = [name for name in self.datasets if name not in gone]
         self.tables = self._tables()
         self.chapters = self._chapters()
 
@@ -323,9 +337,10 @@ class Plan:
         return lost
 
     def _names(self) -> set[str]:
-        """Return the models and data sets that have a job."""
+        """Return the models, translators and data sets that have a job."""
         jobs = [job for of_rule in self.jobs.values() for job in of_rule]
-        return {name for job in jobs for name in job.values()}
+        wildcards = ("model", "dataset")
+        return {job[name] for job in jobs for name in wildcards if name in job}
 
     def page(self, name: str, job: Job) -> str:
         """Return the name of the page of a job of a rule, or of a chapter."""
@@ -561,8 +576,9 @@ class Plan:
             "models": self.models,
             "datasets": self.datasets,
             "tiers": self.tiers(),
-            "translators": config.translators,
+            "translators": self.translators,
             "protocol_datasets": config.protocol_datasets,
+            "image_folders": config.images,
             "model_pages": MODEL_PAGE in self.chapters,
         }
         declared = self.declared(name)
@@ -783,11 +799,19 @@ class Plan:
             "model": listed.get(model),
             "datasets": known,
             "languages": self.config.custom_languages,
-            "files": sums,
+            "files": sums | self.given_files(notebook),
         }
         return json.dumps(
             parts, default=lambda entry: entry.model_dump(), sort_keys=True
         )
+
+    def given_files(self, notebook: str) -> dict[str, str]:
+        """Return sums over the user's files that the config names among the parameters
+        of a notebook: path -> sum.
+        """
+        values = texts_in(self.configured(notebook))
+        paths = [path for path in values if "/" in path and not self._is_ours(path)]
+        return {path: self.contents(path) for path in paths if _is_there(path)}
 
     def _datasets_of(self, notebook: str, job: Job) -> list:
         """Return the entries of the data sets that a job reads."""
@@ -826,6 +850,15 @@ def flat(values: Iterable) -> list[str]:
     for value in values:
         found += [value] if isinstance(value, str) else value
     return found
+
+
+def texts_in(value) -> Iterator[str]:
+    """Yield the texts in a value, at any depth of lists and mappings."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list | tuple):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from texts_in(inner)
 
 
 def _folder(path: str) -> str:

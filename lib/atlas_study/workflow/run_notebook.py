@@ -205,7 +205,7 @@ def _told_of_kernel(error: RuntimeError, source: Path) -> RuntimeError:
         return error
     return RuntimeError(
         f"The process of the notebook {source.stem} ended: it was interrupted, or memory"
-        " ran out; call again."
+        " ran out; run the command again."
     )
 
 

@@ -56,12 +56,13 @@ def _files_of(results: str, model: str, dataset: str) -> list[tuple]:
     tables of other data sets only.
     """
     paths = {task: f"{results}/{task}/{model}_{dataset}.parquet" for task in TASKS}
+    known = tables.of_run(results, f"*/{model}_*.parquet")
     present = [
         (model, dataset, task, path)
         for task, path in paths.items()
-        if tables.locate(path).is_file()
+        if tables.locate(path) in known
     ]
-    if not present and not any(tables.locate(results).glob(f"*/{model}_*.parquet")):
+    if not present and not known:
         raise InputError(
             f"There are no results of {model!r} on {dataset!r}, expected"
             f" {' or '.join(paths.values())}: run the stage of this pair, or name others."

@@ -463,13 +463,14 @@ def files(
     models, translators = list(models), list(translators)
     asked = [(name, False) for name in models] + [(name, True) for name in translators]
     data_sets = [name for name in names if datasets.get_dataset(name).task == TASK]
+    known = tables.of_run(results, "*/*.parquet")
     rows = []
     for model, is_translator in asked:
         for dataset in data_sets:
             file = f"{model}_{dataset}.parquet"
             path, tokens = f"{results}/{TASK}/{file}", f"{results}/tokens/{file}"
-            if tables.locate(path).is_file():
-                has_tokens = is_translator and tables.locate(tokens).is_file()
+            if tables.locate(path) in known:
+                has_tokens = is_translator and tables.locate(tokens) in known
                 tokens = tokens if has_tokens else ""
                 rows.append((model, is_translator, dataset, path, tokens))
     if not rows:
