@@ -20,10 +20,8 @@ from babelatlas.models import registry
 
 
 def _real(name: str) -> pd.DataFrame:
-    from babelatlas.analysis import (
-        real_models,
-        real_run,  # these import scipy
-    )
+    # Imported here, since both import scipy.
+    from babelatlas.analysis import real_models, real_run
 
     return real_models.registry() if name == "real_models" else real_run.read(name)
 
@@ -32,24 +30,37 @@ def _csv(path: Path) -> pd.DataFrame:
     return pd.read_csv(path, keep_default_na=False, na_values={"recomputed": [""]})
 
 
-def _filtered(table: pd.DataFrame) -> pd.DataFrame:
-    """Return scores with what `variant` says of the protocol in the columns `PROTOCOL`;
-    empty where it says nothing.
+def _with_protocol(table: pd.DataFrame) -> pd.DataFrame:
+    """Return scores with what `variant` says of the protocol in the columns
+    `IN_VARIANT`; empty where it says nothing.
     """
-    found = {
-        name: table["variant"].str.extract(pattern)[0]
-        for name, pattern in PROTOCOL.items()
-    }
-    shots = found["shots"].where(~table["variant"].str.match("zero-shot"), "0")
-    numbers = {
-        "n_classes": pd.to_numeric(found["n_classes"]),
-        "shots": pd.to_numeric(shots),
-    }
-    return table.assign(prompts=found["prompts"].fillna(""), **numbers)
+    variant = table["variant"]
+    said = {name: variant.str.extract(words)[0] for name, words in IN_VARIANT.items()}
+    shots = said["shots"].where(~variant.str.match("zero-shot"), "0")
+    return table.assign(
+        prompts=said["prompts"].fillna(""),
+        n_classes=pd.to_numeric(said["n_classes"]),
+        shots=pd.to_numeric(shots),
+    )
+
+
+def _published() -> pd.DataFrame:
+    names = sorted(file.stem for file in published.FOLDER.glob("*.csv"))
+    return pd.concat([published.read(name) for name in names], ignore_index=True)
+
+
+def _scorecard() -> pd.DataFrame:
+    types = {"recomputed": float, "slack": float, "tried": int}
+    return _csv(DATA / "scorecard.csv").astype(types)
+
+
+def _claims() -> pd.DataFrame:
+    files = sorted(published.CLAIMS.glob("*.csv"))
+    return pd.concat([_csv(file) for file in files], ignore_index=True)
 
 
 # Column that a text of `variant` tells -> the words that tell it.
-PROTOCOL = {
+IN_VARIANT = {
     "prompts": "(label|English prompts|translated prompts)",
     "n_classes": r"(\d+) classes",
     "shots": r"few-shot, (\d+)",
@@ -61,29 +72,14 @@ SHIPPED: dict[str, Callable[[], pd.DataFrame]] = {
     **{name: partial(_real, name) for name in ("zeroshot", "retrieval", "predictions")},
     "languages": lambda: languages.table().rename(columns={"code": "lang"}),
     "models": registry.table,
-    "published": lambda: _filtered(
-        pd.concat(
-            map(
-                published.read,
-                sorted(file.stem for file in published.FOLDER.glob("*.csv")),
-            ),
-            ignore_index=True,
-        )
-    ),
-    "released": lambda: _filtered(released.read()),
+    "published": lambda: _with_protocol(_published()),
+    "released": lambda: _with_protocol(released.read()),
     "vizwiz_items": released.items,
     "real_models": partial(_real, "real_models"),
     "model_facts": lambda: _csv(released.FOLDER / "model_facts.csv"),
     "checkpoints": released.checkpoints,
-    "claims": lambda: pd.concat(
-        [_csv(file) for file in sorted(published.CLAIMS.glob("*.csv"))],
-        ignore_index=True,
-    ),
-    "scorecard": (
-        lambda: _csv(DATA / "scorecard.csv").astype(
-            {"recomputed": float, "slack": float, "tried": int}
-        )
-    ),
+    "claims": _claims,
+    "scorecard": _scorecard,
     "errata": lambda: _csv(DATA / "errata.csv"),
     "interval_coverage": lambda: pd.read_csv(DATA / "interval_coverage.csv"),
     "glottolog": lambda: languages.world().copy(),
@@ -96,6 +92,7 @@ SHIPPED: dict[str, Callable[[], pd.DataFrame]] = {
 TYPES = {
     "string": "text",
     "int64": "whole number",
+    "Int64": "whole number",
     "double": "number",
     "float64": "number",
     "bool": "true or false",
@@ -117,8 +114,10 @@ def _made(run: str | Path) -> dict[Path, str]:
     """Return the tables of a run, given by its name or path: file -> the schema that it
     was written with.
     """
-    places = [locate("results") / run, locate(run), Path.cwd() / run]
-    folder = next(filter(Path.is_dir, places), places[len(Path(run).parts) > 1])
+    by_name, by_path = locate("results") / run, locate(run)
+    expected = by_path if len(Path(run).parts) > 1 else by_name
+    places = [by_name, by_path, Path.cwd() / run]
+    folder = next(filter(Path.is_dir, places), expected)
     if not folder.is_dir():
         runs = [path.name for path in folder.parent.glob("*") if path.is_dir()]
         hint = (
@@ -191,19 +190,12 @@ def describe(name: str, run: str | Path = "") -> str:
         kinds = {
             column: TYPES.get(str(kind), "list") for column, kind in columns.items()
         }
-        kinds |= (
-            dict(zip(PROTOCOL, ("text", "number", "number"), strict=True))
-            if name in ("published", "released")
-            else {}
-        )
+        if name in ("published", "released"):
+            kinds |= dict(zip(IN_VARIANT, ("text", "number", "number"), strict=True))
     elif name in SHIPPED:
-        kinds, key = (
-            {
-                column: TYPES.get(str(kind), "text")
-                for column, kind in load(name).dtypes.items()
-            },
-            [],
-        )
+        types = load(name).dtypes
+        kinds = {column: TYPES.get(str(kind), "text") for column, kind in types.items()}
+        key = []
     else:
         raise InputError(
             f"There is no table {name!r}: {near(name, {*SHIPPED, *SCHEMAS})}"

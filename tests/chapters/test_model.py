@@ -86,6 +86,27 @@ def test_only_the_metrics_of_the_model_are_shown_with_their_interval(tmp_path):
     assert words["IC (%)"].isna().all()
 
 
+def test_boards_stand_in_the_order_of_the_table_and_languages_in_that_of_names(
+    tmp_path,
+):
+    row = {"task": "retrieval", "metric": "t2i recall@1", "model": "ours"}
+    row |= {"ci_low": 0.0, "ci_high": 1.0, "n": 9}
+    asked = [("xtd", "ja", 0.1), ("xtd", "de", 0.2), ("xm3600", "ar", 0.9)]
+    rows = [
+        row | {"dataset": dataset, "lang": lang, "value": value}
+        for dataset, lang, value in asked
+    ]
+    (tmp_path / "scores").mkdir()
+    table = pd.DataFrame(rows)
+    for column, kind in tables.empty("languages").dtypes.items():
+        missing = "" if pd.api.types.is_string_dtype(kind) else 0
+        table[column] = table.get(column, missing)
+    tables.write(table, tmp_path / "scores" / "languages.parquet", "languages")
+    scores = model.read_scores(str(tmp_path), ["ours"], ["xm3600", "xtd"], {})
+    assert scores["dataset"].tolist() == ["xtd", "xtd", "xm3600"]
+    assert scores["lang"].tolist() == ["de", "ja", "ar"]
+
+
 def test_the_board_of_a_run_has_mean_rank_and_number_of_models(tmp_path):
     row = {
         "task": "zeroshot",

@@ -94,7 +94,16 @@ def test_labels_are_split_by_whether_the_training_texts_have_them(tmp_path):
         "in training": 0.8,
         "not in training": 0.2,
     }
-    assert n_labels.to_dict() == {"in training": 1, "not in training": 1}
+    assert n_labels.to_dict() == {"all": 2, "in training": 1}
+
+
+def test_labels_in_training_are_compared_with_others_of_the_same_models():
+    seen, unseen = "in training", "not in training"
+    rows = [("ours", seen, 0.8), ("ours", unseen, 0.2), ("english", unseen, 0.0)]
+    accuracy = pd.DataFrame(rows, columns=["model", "label", "value"])
+    means = {seen: 0.8, unseen: 0.2}
+    assert this_run.means_by_label(accuracy).to_dict() == means
+    assert this_run.means_by_label(accuracy[2:]).to_dict() == {unseen: 0.0}
 
 
 def _write(folder, written: dict[str, pd.DataFrame]) -> dict[str, str]:
@@ -117,7 +126,7 @@ def test_a_run_without_training_texts_has_nothing_to_split(tmp_path):
     files = pd.DataFrame({"model": ["ours"], "task": ["zeroshot"], "path": ["a"]})
     found, n_labels = this_run.by_training_label(str(tmp_path), files, 50, seed=0)
     assert found.empty
-    assert n_labels.sum() == 0
+    assert n_labels.empty
 
 
 def test_a_neighbour_is_the_next_model_on_the_same_board():

@@ -218,3 +218,14 @@ def test_a_model_is_ahead_where_the_families_decide(compared):
         "neither model",
         "neither model",
     ]
+
+
+def test_the_better_model_of_each_way_is_told_once_where_both_metrics_name_it():
+    better = pd.DataFrame(
+        {chapter.RECALL: ["a", "b"], chapter.NDCG: ["a", "a"]},
+        index=["text to image", "image to text"],
+    )
+    assert chapter.better_by_way(better) == (
+        "from text to image a has both higher means; from image to text b has the higher"
+        " mean recall and a the higher mean NDCG"
+    )

@@ -121,6 +121,12 @@ def test_a_damaged_embedding_is_refused_with_its_row(bad):
         zeroshot.normalise(vectors)
 
 
+def test_a_damaged_image_of_a_class_without_a_label_is_left_out_with_the_others():
+    images = [[1, 0], [0, 1], [np.nan, 1]]
+    counts = zeroshot.evaluate(images, ["a", "b", "c"], np.eye(2), ["a", "b"])
+    assert counts["n_correct"].tolist() == [1, 1]
+
+
 def test_a_subset_of_all_classes_is_the_whole_evaluation():
     images, image_wnids, classes, wnids = world(1)
     table = zeroshot.subset_counts(

@@ -319,7 +319,11 @@ ROWS = st.lists(
 
 
 @settings(max_examples=20, deadline=None)
-@given(ROWS, st.sampled_from(labels.CHOICES), st.sampled_from(labels.CLASHES))
+@given(
+    ROWS,
+    st.sampled_from(labels.CHOICES),
+    st.sampled_from(["leave out", "mark", "keep"]),
+)
 def test_every_label_is_a_word_of_its_class_and_none_is_english(rows, choice, clashes):
     table = table_of(*ENGLISH, *rows).drop_duplicates(tables.SCHEMAS["senses"][1])
     found = labels.label_set(

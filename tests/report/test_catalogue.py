@@ -28,7 +28,7 @@ def columns(name) -> list[str]:
         else list(babelatlas.load(name))
     )
     return (
-        [*declared, *catalogue.PROTOCOL]
+        [*declared, *catalogue.IN_VARIANT]
         if name in ("published", "released")
         else declared
     )

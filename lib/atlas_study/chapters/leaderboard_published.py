@@ -84,7 +84,7 @@ def compare(source: str, prompts: str, n_resamples: int, seed: int) -> Compariso
 def compare_models(scores: pd.DataFrame, **options) -> PublishedModels:
     """Compare published models in pairs, by language and by family.
 
-    `scores`: `published.by_language` without English; `options`: n_resamples, seed.
+    `scores`: `published.accuracy_by_language` without English; `options`: n_resamples, seed.
     """
     groups = {
         name: list(scores.loc[scores["group"] == name, "lang"].unique())

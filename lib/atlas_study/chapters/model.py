@@ -49,7 +49,7 @@ def read_scores(
     tiers: dict[str, list[str]],
 ) -> pd.DataFrame:
     """Return the scores of models by language on the data sets of a run, described:
-    the boards of the table `languages`, by name of the language.
+    the boards of the table `languages` in their order, each by name of the language.
 
     With title (of the board), language, family, script, and group (its training-data
     level or, without `tiers`, resource group).
@@ -61,7 +61,11 @@ def read_scores(
         {"family": {"none": "no family"}, "macroarea": {"none": "no region"}}
     )
     scores = scores.assign(group=leaderboard.tiers(scores["lang"], tiers))
-    return scores.sort_values("language", kind="stable")
+    order = {title: place for place, title in enumerate(scores["title"].unique())}
+    scores = scores.assign(board=scores["title"].map(order))
+    return scores.sort_values(["board", "language"], kind="stable").drop(
+        columns="board"
+    )
 
 
 def with_others(scores: pd.DataFrame, model: str) -> pd.DataFrame:

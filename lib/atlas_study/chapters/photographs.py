@@ -356,7 +356,7 @@ def controls(
     """Return the comparison of a model with its two controls.
 
     `scores`: of all models (`accuracies`); `held_out`: the model without a class's own
-    name.
+    name. Raises InputError where one of the two has no outcomes within folds.
     """
     options = {"n_resamples": n_resamples, "seed": seed}
     pair = scores[scores["model"].isin([model, control]) & (scores["lang"] != "en")]
@@ -369,6 +369,7 @@ def controls(
         + formatting.language_and_family_tests(lost)["p (Holm), families"].iloc[0]
     )
     rows = real_run.read("held_out", results)
+    real_run.check_models(rows, model, held_out)
     folds = bootstrap.accuracy_interval(rows, by=["model", "lang"], **options)
     folds = folds.set_index("lang")
     return Controls(

@@ -180,7 +180,7 @@ class RecallModels(NamedTuple):
 
     `of_models`: one row for each model, training data at random; `of_languages`: one
     for each language and kind of text tower, languages and families at random.
-    `ratios`: odds ratios (`odds_ratios`).
+    `ratios`: odds ratios.
     """
 
     of_models: mixed_model.Fit

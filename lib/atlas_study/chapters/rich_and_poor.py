@@ -24,7 +24,7 @@ TABLES = {"2": "all classes (Table 2)", "3": "100 classes (Table 3)"}
 def published_accuracy(source: str) -> pd.DataFrame:
     """Return the published accuracy in every language, with its language family.
 
-    Columns: those of `published.by_language` and family. Models stand from the smallest
+    Columns: those of `published.accuracy_by_language` and family. Models stand from the smallest
     to the largest, groups from few labels to many.
     """
     scores = published.accuracy_by_language(source)
@@ -37,7 +37,7 @@ def published_means(source: str) -> pd.DataFrame:
     """Return the published means by group with all classes and with 100, of the models
     that have both.
 
-    Columns: those of `published.by_group` and series (`TABLES`), in the order of
+    Columns: those of `published.accuracy_by_group` and series (`TABLES`), in the order of
     `published_accuracy`.
     """
     means = published.accuracy_by_group(source)

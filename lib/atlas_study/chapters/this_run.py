@@ -224,7 +224,20 @@ def by_training_label(
     accuracy = accuracy.sort_values(
         "model", key=lambda names: names.map(models.index), kind="stable"
     )
-    return accuracy, rows["label"].value_counts()
+    labels = rows.drop_duplicates(["label", "labels", "lang", "wnid"])
+    n_seen = int((labels["label"] == "in training").sum())
+    n_labels = len(labels.drop_duplicates(["labels", "lang", "wnid"]))
+    return accuracy, pd.Series({"all": n_labels, "in training": n_seen})
+
+
+def means_by_label(accuracy: pd.DataFrame) -> pd.Series:
+    """Return mean accuracy for labels in training and for others, over the models that
+    have both; over all where none has.
+    """
+    n_kinds = accuracy.groupby("model")["label"].transform("nunique")
+    has_both = n_kinds == accuracy["label"].nunique()
+    compared = accuracy[has_both] if has_both.any() else accuracy
+    return compared.groupby("label")["value"].mean()
 
 
 # Retrieval

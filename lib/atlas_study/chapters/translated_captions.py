@@ -177,6 +177,23 @@ def both_metrics(compared: Comparison) -> Metrics:
     return Metrics(means, pd.concat(found, ignore_index=True), pd.DataFrame(better))
 
 
+def better_by_way(better: pd.DataFrame) -> str:
+    """Return which model has the higher means in each way, in words.
+
+    `better`: model by way and metric (`both_metrics`).
+    """
+    parts = []
+    for way, row in better.iterrows():
+        if row[RECALL] == row[NDCG]:
+            parts.append(f"from {way} {row[RECALL]} has both higher means")
+        else:
+            parts.append(
+                f"from {way} {row[RECALL]} has the higher mean recall and {row[NDCG]}"
+                " the higher mean NDCG"
+            )
+    return "; ".join(parts)
+
+
 def values_by_language(values: pd.DataFrame, way: str) -> pd.DataFrame:
     """Return the values of one way as a reader sees them: mean over the translators,
     lowest and highest in brackets; recall in percent, a row for each language.

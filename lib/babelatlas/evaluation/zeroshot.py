@@ -141,8 +141,11 @@ def evaluate_languages(
     """Return what `evaluate` returns for the label set of each language, one below the
     other, with a column lang.
     """
-    images = normalise(images)
-    image_wnids = list(image_wnids)
+    labelled = {wnid for wnids, _ in classes.values() for wnid in wnids}
+    image_wnids = np.asarray(list(image_wnids), dtype=object)
+    is_labelled = np.isin(image_wnids, list(labelled))
+    images = normalise(np.asarray(images)[is_labelled])
+    image_wnids = image_wnids[is_labelled]
     parts = []
     for lang, (class_wnids, vectors) in classes.items():
         target = pd.Index(class_wnids).get_indexer(image_wnids)

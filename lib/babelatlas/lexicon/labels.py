@@ -31,7 +31,6 @@ from babelatlas.lexicon.cleaning import same as same
 SHIPPED = DATA / "labels.parquet"
 LICENCE = DATA / "labels_licence.md"
 CHOICES = ("agreed", "first")
-CLASHES = ("leave out", "mark", "keep")
 ENGLISH = "en"
 ENGLISH_NAMES = ("clip", "wordnet")
 CLIP_NAMES = DATA / "clip_names.csv"

@@ -67,7 +67,9 @@ def expanded_level(level: float, n: float) -> float:
     A percentile interval of a mean is short by sqrt((n - 1) / n), and by normal
     quantiles in place of Student's. At the level returned it matches Student's interval
     where the data are symmetric (the expanded percentile interval: Hesterberg 2014,
-    arXiv:1411.5279; ExpandProbs in R's package resample).
+    arXiv:1411.5279; ExpandProbs in R's package resample). With fewer than five clusters
+    it falls short all the same, since no resample lies outside them: on normal data 95
+    % intervals of 2, 3 and 4 clusters cover 50, 77 and 87 %.
 
     >>> [round(expanded_level(0.95, n), 3) for n in (7, 11, 100)]
     [0.992, 0.981, 0.954]
@@ -154,7 +156,7 @@ def mean_interval(
 
 def group_means(
     scores: pd.DataFrame,
-    by: Sequence[str] = ("model", "group"),
+    by: str | Sequence[str] = ("model", "group"),
     value: str = "value",
     cluster: str = "lang",
     n_resamples: int = 2000,
@@ -172,7 +174,7 @@ def group_means(
     >>> round(float(group_means(scores).value[0]), 3)
     0.3
     """
-    by = list(by)
+    by = [by] if isinstance(by, str) else list(by)
     check_columns(scores, by=by, value=value, cluster=cluster)
     check_numbers(scores, [value], [*by, cluster])
     rows = []

@@ -20,7 +20,7 @@ import pandas as pd
 
 from babelatlas.base.errors import InputError
 from babelatlas.stats import bootstrap
-from babelatlas.stats.checks import check_columns
+from babelatlas.stats.checks import check_columns, check_numbers
 
 METHODS = ("pearson", "spearman", "kendall")
 AT_ONCE = 4_000_000  # weights that are held at once, resamples times rows
@@ -214,6 +214,7 @@ def crossed_mean(
     not stop the others.
     """
     check_columns(table, value=value, clusters=clusters)
+    check_numbers(table, [value], clusters)
     mean = float(table[value].mean())
     if any(table[column].nunique() < 2 for column in clusters):
         return mean, np.nan, np.nan
@@ -412,6 +413,9 @@ def correlate(  # noqa: PLR0913, since chapters name these by keyword
     `covariates`: for partial correlations, of each method from the inverse of the
     matrix of its coefficients (as R's ppcor: Kim 2015, CSAM 22, 665-674).
 
+    Raises InputError for a method that is not known, fewer than three rows, gaps, a
+    column that does not vary, a single cluster, and a correlation that is not defined.
+
     >>> rows = pd.DataFrame({"lang": list("abcdef"), "model": list("pppqqq")})
     >>> rows = rows.assign(x=[0, 1, 2, 6, 7, 8], y=[3, 2, 1, 9, 8, 7])
     >>> within_models = correlate(rows, "x", "y", within="model", methods=METHODS[::2])
@@ -449,7 +453,7 @@ def compare_correlations(  # noqa: PLR0913, as `correlate`
     ci_low, ci_high, p (bootstrap: twice the share of resamples in which the difference
     has the other sign, made as careful as the interval by `bootstrap.expanded_p` where
     that is expanded), least (the smallest p that so many resamples can give), n (rows),
-    n_clusters. Raises what `correlate` raises.
+    n_clusters. Raises InputError as `correlate` does.
     """
     within, clusters = _listed(within), _listed(clusters)
     rows = []

@@ -3,7 +3,8 @@ which of them are significant.
 """
 
 import gc
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from string import ascii_letters
 
 import numpy as np
@@ -24,14 +25,24 @@ def holm(p: Sequence[float]) -> np.ndarray:
     tested = np.isfinite(p)
     corrected = np.full_like(p, np.nan)
     if tested.any():
-        # multipletests collects garbage, half a second in a process with many objects;
-        # frozen objects are not looked at.
-        gc.freeze()
-        try:
+        with _garbage_left_alone():
             corrected[tested] = multipletests(p[tested], method="holm")[1]
-        finally:
-            gc.unfreeze()
     return corrected
+
+
+@contextmanager
+def _garbage_left_alone() -> Iterator[None]:
+    """Spare `multipletests` its collection of garbage, half a second in a process with
+    many objects: what is frozen is not looked at. Objects that a caller froze stay so.
+    """
+    if gc.get_freeze_count():
+        yield
+        return
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def with_holm(tested: pd.DataFrame) -> pd.DataFrame:

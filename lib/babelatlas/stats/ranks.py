@@ -25,8 +25,8 @@ def rank_intervals(
     the value), rank, rank_low, rank_high, first (share of resamples in which none is
     better, each divided among those that are equal in it); the best is the first row.
     Equal values share the best rank of theirs; an interval goes from the best to the
-    worst of the ranks that equal values leave open. NaN stands last. `n_clusters` as in
-    `bootstrap.percentile_interval`.
+    worst of the ranks that equal values leave open. In `resampled` NaN stands last; in
+    `values` it raises InputError. `n_clusters` as in `bootstrap.percentile_interval`.
 
     >>> resampled = [[0.3, 0.2], [0.1, 0.5], [0.2, 0.6]]
     >>> table = rank_intervals(["a", "b"], [0.2, 0.4], resampled)
