@@ -35,11 +35,11 @@ def _with_protocol(table: pd.DataFrame) -> pd.DataFrame:
     `IN_VARIANT`; empty where it says nothing.
     """
     variant = table["variant"]
-    said = {name: variant.str.extract(words)[0] for name, words in IN_VARIANT.items()}
-    shots = said["shots"].where(~variant.str.match("zero-shot"), "0")
+    told = {name: variant.str.extract(words)[0] for name, words in IN_VARIANT.items()}
+    shots = told["shots"].where(~variant.str.match("zero-shot"), "0")
     return table.assign(
-        prompts=said["prompts"].fillna(""),
-        n_classes=pd.to_numeric(said["n_classes"]),
+        prompts=told["prompts"].fillna(""),
+        n_classes=pd.to_numeric(told["n_classes"]),
         shots=pd.to_numeric(shots),
     )
 
