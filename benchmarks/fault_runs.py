@@ -226,7 +226,7 @@ def start(
     words = [
         sys.executable,
         "-m",
-        *(["babelatlas", "locked", "--"] if locked else []),
+        *(["atlas_study", "locked", "--"] if locked else []),
         "snakemake",
         *targets,
     ]

@@ -68,16 +68,22 @@ def told(name, also=None, stage=True, **more):
     for unknown in {*more} - {*declared}:
         sys.exit(f"A rule tells {name} {unknown!r}, which it does not declare: {near(unknown, declared)}")
 
-    def given(wildcards, input, output):
+    def values(wildcards, files):
         job = dict(wildcards.items())
-        known = study.of_job(name, job) | named(input) | named(output)
+        known = study.of_job(name, job) | files
         known |= {"limit": study.config.limit or ""} if stage else {}
         ours = {key: value for key, value in known.items() if key in declared}
         for key, value in more.items():
             ours[key] = value(wildcards) if callable(value) else value
         ours |= also(wildcards) if also else {}
-        values = study.told(name, job, ours)
-        return json.dumps(values, ensure_ascii=False, sort_keys=True)
+        told = study.told(name, job, ours)
+        return json.dumps(told, ensure_ascii=False, sort_keys=True)
+
+    def given(wildcards, input, output):
+        return values(wildcards, named(input) | named(output))
+
+    def settings(wildcards):
+        return values(wildcards, {})
 
     def set_here(job):
         "Return the names of what only the graph sets, which a config cannot."
@@ -92,6 +98,9 @@ def told(name, also=None, stage=True, **more):
     return {
         "notebook": study.notebook(name),
         "given": given,
+        # Of `given`, what makes a job run again: Snakemake passes over params that
+        # depend on inputs and outputs.
+        "settings": settings,
         "depends": depends,
         "title": title,
     }

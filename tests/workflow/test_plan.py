@@ -10,6 +10,7 @@ import nbformat
 import pytest
 import yaml
 from nbformat.v4 import new_code_cell, new_notebook
+from snakemake.iocontainers import Wildcards
 
 from atlas_study.workflow import config as configs
 from atlas_study.workflow import notebooks
@@ -378,6 +379,32 @@ def test_a_file_that_a_parameter_names_reruns_what_it_is_given_to(config, tmp_pa
     again = configs.check_config(config, ROOT).given_files("11_leaderboard")
     assert list(sums) == list(again) == [str(own)]
     assert sums != again
+
+
+def test_a_changed_parameter_changes_what_snakemake_reruns_by(config):
+    def told(changes: dict) -> dict[str, str]:
+        values = config | {"parameters": config["parameters"] | changes}
+        rules = read_graph(values).rules
+        jobs = {
+            "chapter_42_disambiguation": {},
+            "subsets": {"model": "picto-en", "dataset": "pictograms"},
+        }
+        found = {}
+        for name, job in jobs.items():
+            for key, value in rules[name].params.items():
+                # Params of inputs and outputs are passed over.
+                if callable(value) and not rules[name]._is_deriving_function(value):
+                    found[f"{name} {key}"] = value(Wildcards(fromdict=job))
+        return found
+
+    before = told({})
+    for notebook, parameters, rule in (
+        ("42_disambiguation", {"n_resamples": 21}, "chapter_42_disambiguation"),
+        ("77_subsets", {"n_subsets": 3}, "subsets"),
+    ):
+        after = told({notebook: parameters})
+        changed = {name.split()[0] for name in before if before[name] != after[name]}
+        assert changed == {rule}
 
 
 def test_a_page_is_rendered_anew_where_its_code_or_style_has_changed(config):
