@@ -56,7 +56,7 @@ def numbers(text: str) -> set[str]:
     >>> sorted(numbers(takeaway))
     ['3.0', '7,208']
     """
-    plain = re.sub(r"\(\d[^)]*–[^)]*\)", "", text)
+    plain = re.sub(r"\(−?\d[^)]*(?:–| to )[^)]*\)", "", text)
     return set(NUMBER.findall(NO_COUNT.sub("", plain)))
 
 
@@ -318,6 +318,14 @@ def error_overlap(charts: Charts) -> list[str]:
     ]
 
 
+def accuracy_and_recall(charts: Charts) -> list[str]:
+    rows = charts.having("data", "model", "lang", "accuracy", "recall")
+    rows = rows[rows["data"].str.startswith("stamps") & (rows["lang"] != "en")]
+    ranks = rows.groupby("model")[["accuracy", "recall"]].rank()
+    ranks -= ranks.groupby(rows["model"]).transform("mean")
+    return [f"{ranks.corr().iloc[0, 1]:.2f}"]
+
+
 def miniature(charts: Charts) -> list[str]:
     return [f"{len(pd.read_csv(DATA / 'pictograms.csv'))}"]
 
@@ -374,6 +382,7 @@ CLAIMS: dict[str, Callable[[Charts], list[str]]] = {
     "33_intervals": intervals,
     "34_scorecard": scorecard,
     "35_error_overlap": error_overlap,
+    "36_accuracy_and_recall": accuracy_and_recall,
     "40_miniature": miniature,
     "41_this_run": this_run,
     "42_disambiguation": disambiguation,
