@@ -65,6 +65,24 @@ def test_code_that_shows_nothing_goes_and_what_shows_something_hides_its_code():
     ]
 
 
+@pytest.mark.parametrize("text", ["", "\n\n", "\n \n\n"])
+def test_a_sentence_that_is_not_needed_leaves_no_trace_and_a_figure_beside_it_stays(
+    text,
+):
+    figure = {
+        "output_type": "display_data",
+        "metadata": {},
+        "data": {"text/html": "<figure></figure>"},
+    }
+    cell = code("show()", text)
+    cell["outputs"].append(figure)
+    page = page_form.formed(
+        {"cells": [prose("# Title"), cell], "metadata": notebook("")["metadata"]}, "x"
+    )
+    shown = [cell["outputs"] for cell in page["cells"] if cell["cell_type"] == "code"]
+    assert shown == [[figure]]
+
+
 def test_a_heading_that_a_cell_shows_is_one_of_the_page_and_stands_between_what_the_cell_shows():
     given = notebook("A.")
     given["cells"][-1]["outputs"] += (

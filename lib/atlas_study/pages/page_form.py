@@ -197,8 +197,17 @@ def formed(notebook: dict, name: str, ending: str = "") -> dict:
 
 
 def _markdown_of(output: dict) -> str:
-    """Return the Markdown of an output of a cell, a blank where it has none."""
-    return "".join(output.get("data", {}).get("text/markdown", " "))
+    """Return the Markdown of an output of a cell without space around it; "" where it
+    has none.
+    """
+    return "".join(output.get("data", {}).get("text/markdown", "")).strip()
+
+
+def _is_blank(output: dict) -> bool:
+    """Return whether an output is Markdown without a word, as of a sentence that a run
+    has no need of.
+    """
+    return "text/markdown" in output.get("data", {}) and not _markdown_of(output)
 
 
 def _shown(cell: dict) -> list[dict]:
@@ -218,7 +227,7 @@ def _shown(cell: dict) -> list[dict]:
             outputs = []
             # An id stands for one cell alone.
             hidden = {key: value for key, value in hidden.items() if key != "id"}
-        elif text and not text.startswith(ANSWER):
+        elif not _is_blank(output) and not text.startswith(ANSWER):
             outputs.append(output)
     if outputs:
         parts.append(hidden | {"outputs": outputs})
