@@ -88,6 +88,7 @@ rule subsets:
     output:
         page=page("77_subsets_{model}_{dataset}"),
         output=at("subsets/{model}_{dataset}.parquet"),
+        curves=at("curves/{model}_{dataset}.parquet"),
     log:
         log_of("77_subsets_{model}_{dataset}"),
     wildcard_constraints:

@@ -56,7 +56,7 @@ def numbers(text: str) -> set[str]:
     >>> sorted(numbers(takeaway))
     ['3.0', '7,208']
     """
-    plain = re.sub(r"\(\d[^)]*–[^)]*\)", "", text)
+    plain = re.sub(r"\(−?\d[^)]*(?:–| to )[^)]*\)", "", text)
     return set(NUMBER.findall(NO_COUNT.sub("", plain)))
 
 
@@ -318,6 +318,41 @@ def error_overlap(charts: Charts) -> list[str]:
     ]
 
 
+def accuracy_and_recall(charts: Charts) -> list[str]:
+    rows = charts.having("data", "model", "lang", "accuracy", "recall")
+    rows = rows[rows["data"].str.startswith("stamps") & (rows["lang"] != "en")]
+    ranks = rows.groupby("model")[["accuracy", "recall"]].rank()
+    ranks -= ranks.groupby(rows["model"]).transform("mean")
+    return [f"{ranks.corr().iloc[0, 1]:.2f}"]
+
+
+def number_of_classes(charts: Charts) -> list[str]:
+    curves = charts.having("model", "language", "n_classes", "value")
+    curves = curves[
+        (curves["model"] == "bridge-lite2") & (curves["language"] == "English")
+    ]
+    subsets = pd.read_parquet(DATA / "real_run" / "subsets.parquet")
+    subsets = subsets[subsets["dataset"] == "imagenet-photos"]
+    subsets["value"] = subsets["n_correct"] / subsets["n_images"]
+    means = subsets.groupby(["model", "lang", "n_classes"])["value"].mean().unstack()
+    lowest = {}
+    for model in ("bridge-lite2", "bridge-lite0"):
+        kept = means.loc[model].dropna(subset=100)
+        for size in (5, 10, 20, 50):
+            lowest[model, size] = scipy_stats.spearmanr(kept[size], kept[100])[0]
+    (_, size), rho = min(lowest.items(), key=lambda entry: entry[1])
+    ends = curves.sort_values("n_classes")[["n_classes", "value"]].to_numpy()
+    return [
+        f"{ends[0, 0]:.0f}",
+        f"{100 * ends[0, 1]:.0f}",
+        f"{ends[-1, 0]:,.0f}",
+        f"{100 * ends[-1, 1]:.0f}",
+        f"{size}",
+        "100",
+        f"{rho:.2f}",
+    ]
+
+
 def miniature(charts: Charts) -> list[str]:
     return [f"{len(pd.read_csv(DATA / 'pictograms.csv'))}"]
 
@@ -374,6 +409,8 @@ CLAIMS: dict[str, Callable[[Charts], list[str]]] = {
     "33_intervals": intervals,
     "34_scorecard": scorecard,
     "35_error_overlap": error_overlap,
+    "36_accuracy_and_recall": accuracy_and_recall,
+    "37_number_of_classes": number_of_classes,
     "40_miniature": miniature,
     "41_this_run": this_run,
     "42_disambiguation": disambiguation,

@@ -237,6 +237,7 @@ def test_adapters_of_a_real_model_are_one_job_for_each_training(config):
     wanted = {
         "languages": ["si", "xh"],
         "objectives": {"mse": [0, 1], "lit": [0]},
+        "n_texts": 1000,
         "recipe": {"epochs": 100},
     }
     name = "openclip-xlmr-b32+si.mse.1"
@@ -254,6 +255,7 @@ def test_adapters_of_a_real_model_are_one_job_for_each_training(config):
         {"mse": [1]},
     )
     assert one["recipe"] == {"epochs": 100}
+    assert one["n_texts"] == 1000
     assert plan.weights(name) == [f"results/demo/adaptations/{name}.parquet"]
     assert plan.checkpoint(name) == f"results/demo/models/{name}"
     assert (plan.gpus(name), plan.gpus("picto-multi")) == (1, 0)

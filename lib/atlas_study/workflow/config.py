@@ -59,8 +59,8 @@ TwoFiles = Annotated[list[Place], Field(min_length=2, max_length=2)]
 
 
 class Adaptation(Entry):
-    """Adapters of one model; `texts`: a path with {lang} in it, `recipe`: what differs
-    from `adaptation.Recipe`'s.
+    """Adapters of one model; `texts`: a path with {lang} in it, of which all captions are
+    used, or `n_texts` at random; `recipe`: what differs from `adaptation.Recipe`'s.
     """
 
     model_config = ConfigDict(strict=True)
@@ -69,6 +69,7 @@ class Adaptation(Entry):
     ]
     objectives: dict[str, Annotated[list[Seed], Field(min_length=1)]]
     texts: str = ""
+    n_texts: Annotated[int, Field(ge=0)] = 0
     text_source: Literal["captions", "off-topic"] = "captions"
     images: str = ""
     recipe: dict = {}

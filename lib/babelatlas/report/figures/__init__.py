@@ -4,7 +4,7 @@ stand in one file a kind.
 """
 
 from babelatlas.report.figures.bars import stacked_shares
-from babelatlas.report.figures.curves import at_least
+from babelatlas.report.figures.curves import at_least, by_classes
 from babelatlas.report.figures.heatmaps import (
     language_heatmap,
     overlap_heatmap,

@@ -3,14 +3,20 @@
 from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
 from babelatlas.report.figures.look import (
     MARKERS,
+    band,
+    in_order,
+    legend_below,
     line_of,
     log_axis,
+    percent_axis,
     series_in_order,
+    side_by_side,
     with_data,
 )
 
@@ -79,3 +85,35 @@ def at_least(curves: pd.DataFrame, marks: Sequence[int] = ()) -> Axes:
     )
     axis.legend(loc="lower left")
     return with_data(axis, curves)
+
+
+def by_classes(curves: pd.DataFrame, panel: str, series: str) -> np.ndarray:
+    """Draw accuracy over the number of classes to choose from, panels side by side, a
+    line with its band for each value of `series`, and guessing; the classes are log.
+
+    `curves`: the columns named by panel and series, n_classes, value, ci_low, ci_high
+    (fractions). Returns the Axes of the panels.
+    """
+    panels = in_order(curves[panel])
+    figure, axes = side_by_side(panels, 4.0)
+    most = int(curves["n_classes"].max())
+    guessing = np.arange(2, most + 1)
+    for axis, title in zip(axes, panels, strict=True):
+        rows_of_panel = curves[curves[panel] == title]
+        for place, name, _ in series_in_order(curves, series):
+            rows = rows_of_panel[rows_of_panel[series] == name]
+            rows = rows.sort_values("n_classes", kind="stable")
+            look = line_of(place)
+            band(axis, rows, "n_classes", look["color"])
+            axis.plot(rows["n_classes"], rows["value"], marker="", label=name, **look)
+        look = {"color": "0.5", "linestyle": (0, (1, 2)), "linewidth": 1.2}
+        axis.plot(guessing, 1 / guessing, marker="", label="guessing", **look)
+        ticks = [tick for tick in CLASS_TICKS if 2 <= tick <= most]
+        log_axis(axis, "x", ticks)
+        axis.set_ylim(0, 1.02)
+    percent_axis(axes[0])
+    axes[0].set_ylabel("top-1 accuracy")
+    axes[len(axes) // 2].set_xlabel("classes to choose from (log scale)", size=10.5)
+    legend_below(figure, axes[0])
+    with_data(axes[0], curves)
+    return axes
