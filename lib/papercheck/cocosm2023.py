@@ -10,12 +10,16 @@ has three decimals, so that a number computed from it may differ from the printe
 a thousandth.
 """
 
+import os
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from babelatlas.base import languages, published
+from babelatlas.base import languages, published, tables
+from babelatlas.base.errors import InputError
+from babelatlas.base.paths import beside
+from babelatlas.evaluation import retrieval
 from papercheck import definitions
 from papercheck.definitions import cells
 
@@ -99,6 +103,73 @@ def in_order(report: pd.DataFrame) -> pd.DataFrame:
         "meta", key=lambda names: names.map(place), kind="stable"
     )
     return report.sort_values("language", kind="stable", ignore_index=True)
+
+
+def report_of(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the report of a model's own results in the layout of the authors' script:
+    REPORT, fractions, a row for each language and translator.
+
+    `table`: schema `retrieval`, of one model and protocol; a set of captions is a
+    translator. NDCG is NaN where it is not defined (other scores than cosines). Raises
+    InputError for several models or protocols.
+    """
+    made = table[["model", "dataset", "choice", *tables.PROTOCOL]].drop_duplicates()
+    if len(made) != 1:
+        raise InputError(
+            f"A report is of one model with one protocol, got {len(made)}: name the"
+            " table of one."
+        )
+    found = {f"recall@{k}": retrieval.hits(table, k) for k in (1, 5, 10)}
+    found["ndcg@20"] = table["ndcg20"].to_numpy(float)
+    queries = table[["lang", "captions", "direction"]].assign(**found)
+    means = queries.groupby(["lang", "captions", "direction"], sort=False).mean()
+    means = means.unstack("direction")
+    means.columns = [f"{way}.{metric}" for metric, way in means.columns]
+    report = means.reset_index().rename(
+        columns={"lang": "language", "captions": "meta"}
+    )
+    return in_order(report)
+
+
+def reduced(report: pd.DataFrame) -> pd.DataFrame:
+    """Return a report reduced as the authors' script does, as text: means over the
+    translators for each language, then over languages, with standard deviations, of
+    these means ("all") and of each translator.
+    """
+    columns = [name for name in REPORT if name != "meta"]
+    languages_of = by_language(report).sort_values("language", kind="stable")
+    texts = languages_of[columns].copy()
+    for metric in METRICS:
+        texts[metric] = [_three_decimals(value) for value in languages_of[metric]]
+    total = spread(report).set_index(["name", "metric"])
+    known = [name for name in ROWS.values() if name in total.index.levels[0]]
+    rows = []
+    for name in dict.fromkeys([*known, *translators(report)]):
+        row = {"language": name}
+        for metric in METRICS:
+            found = total.loc[(name, metric)]
+            ends = [_three_decimals(found[column]) for column in ("value", "sd")]
+            row[metric] = " ± ".join(ends) if all(ends) else ""
+        rows.append(row)
+    return pd.concat([texts, pd.DataFrame(rows)[columns]], ignore_index=True)
+
+
+def _three_decimals(value: float) -> str:
+    return "" if np.isnan(value) else f"{value:.3f}"
+
+
+def write_reports(table: pd.DataFrame, folder: str | os.PathLike) -> list[Path]:
+    """Write `report.csv` and `report_reduced.csv` of a model's own results into a
+    folder; return their paths.
+    """
+    report = report_of(table)
+    written = []
+    for name, part in {"report": report, "report_reduced": reduced(report)}.items():
+        path = tables.locate(folder) / f"{name}.csv"
+        with beside(path) as unfinished:
+            part.to_csv(unfinished, index=False, float_format="%.3f")
+        written.append(path)
+    return written
 
 
 def published_report(model: str) -> pd.DataFrame:

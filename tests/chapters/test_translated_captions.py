@@ -8,7 +8,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 from atlas_study.chapters import translated_captions as chapter
-from babelatlas.base import published
+from babelatlas.base import published, tables
 
 FAST = {"n_resamples": 100, "seed": 0}
 FIRST, SECOND = "OpenCLIP XLMR-B", "UForm multilingual"
@@ -229,3 +229,34 @@ def test_the_better_model_of_each_way_is_told_once_where_both_metrics_name_it():
         "from text to image a has both higher means; from image to text b has the higher"
         " mean recall and a the higher mean NDCG"
     )
+
+
+def test_a_run_on_coco_sm_has_values_by_translator_and_another_says_it_has_none(
+    tmp_path,
+):
+    base = {"task": "retrieval", "dataset": "coco-sm", "model": "ours", "lang": "de"}
+    base |= {"ci_low": 0.1, "ci_high": 0.9, "n": 9, "items": 9}
+    rows = [
+        base | {"captions": captions, "metric": metric, "value": value}
+        for captions, metric, value in [
+            ("google", "t2i recall@1", 0.25),
+            ("nllb", "t2i recall@1", 0.35),
+            ("google", "t2i ndcg@20", 0.5),
+            ("nllb", "t2i ndcg@20", 0.5),
+            ("google", "t2i median rank", 4.0),
+        ]
+    ]
+    table = pd.DataFrame(rows)
+    for column, kind in tables.empty("languages").dtypes.items():
+        missing = "" if pd.api.types.is_string_dtype(kind) else 0
+        table[column] = table.get(column, missing)
+    (tmp_path / "scores").mkdir()
+    tables.write(table, tmp_path / "scores" / "languages.parquet", "languages")
+    found = chapter.cells_of_run(str(tmp_path), ["ours"])
+    assert found["variant"].tolist() == ["Google", "NLLB"] * 2
+    assert chapter.lacking(found) == ""
+    shown = chapter.values_by_language(found, "text-to-image")
+    assert shown.iloc[0].tolist() == ["German", "30.0 (25.0–35.0)", "0.500"]
+    none = chapter.cells_of_run(str(tmp_path), ["other"])
+    assert "no results on COCO-SM" in chapter.lacking(none)
+    assert chapter.cells_of_run(str(tmp_path / "absent"), ["ours"]).empty

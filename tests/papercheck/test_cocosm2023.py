@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from babelatlas.base import published, tables
+from babelatlas.base.errors import InputError
 from papercheck import cocosm2023
 
 REPORTS = {
@@ -191,3 +192,80 @@ def test_deviations_are_over_languages_of_the_means_over_translators():
         "en",
     ]
     assert cocosm2023.translators(table) == ["x", "y"]
+
+
+@pytest.mark.parametrize("model", REPORTS)
+def test_a_reduced_report_is_that_of_the_authors_script(model):
+    ours = cocosm2023.reduced(cocosm2023.published_report(model))
+    theirs = published.read(cocosm2023.PAPER).query(
+        "table == @name", local_dict={"name": f"reports/{REPORTS[model]}_reduced.csv"}
+    )
+    expected = theirs.assign(
+        row=theirs["lang"].mask(
+            theirs["lang"] == "", theirs["variant"].replace(cocosm2023.MEAN, "all")
+        )
+    ).set_index(["row", "metric"])["value"]
+    shown = {theirs: ours for ours, theirs in cocosm2023.METRICS.items()}
+    assert len(ours) == 25
+    assert ours["language"].tolist()[-4:] == ["all", "google", "bing", "nllb"]
+    for row in ours.itertuples(index=False):
+        values = dict(zip(ours.columns, row, strict=True))
+        for metric, column in shown.items():
+            numbers = [float(text) for text in values[column].split(" ± ")]
+            wanted = [expected[values["language"], metric]]
+            if len(numbers) == 2:
+                wanted.append(expected[values["language"], f"{metric}, sd"])
+            # Both follow from numbers with three decimals.
+            assert numbers == pytest.approx(wanted, abs=0.0011)
+
+
+def results(**more) -> pd.DataFrame:
+    """Ranks of two queries in each direction, language and set of captions."""
+    rows = []
+    for lang, captions, ranks in [
+        ("en", "google", [1, 1]),
+        ("en", "nllb", [1, 1]),
+        ("de", "google", [1, 4]),
+        ("de", "nllb", [12, 7]),
+    ]:
+        for direction in ("t2i", "i2t"):
+            for number, rank in enumerate(ranks):
+                row = {"lang": lang, "captions": captions, "direction": direction}
+                row |= {"query": f"{number}#0", "rank": rank, "tied": 0}
+                rows.append(row | {"ndcg20": 1.0 if lang == "en" else 0.5})
+    table = tables.empty("retrieval").reindex(range(len(rows)))
+    given = pd.DataFrame(rows).assign(
+        model="m", dataset="coco-sm", n_tied_correct=1, n_right=1, n_candidates=50
+    )
+    for column, kind in tables.empty("retrieval").dtypes.items():
+        missing = "" if pd.api.types.is_string_dtype(kind) else 0
+        table[column] = given.get(column, missing)
+    return table.assign(**more)
+
+
+def test_the_report_of_own_results_has_their_layout_and_means(tmp_path):
+    report, reduced = cocosm2023.write_reports(results(), tmp_path)
+    assert report.read_text(encoding="utf-8").splitlines() == [
+        "language,t2i.recall@1,t2i.recall@5,t2i.recall@10,i2t.recall@1,i2t.recall@5,"
+        "i2t.recall@10,t2i.ndcg@20,i2t.ndcg@20,meta",
+        "de,0.500,1.000,1.000,0.500,1.000,1.000,0.500,0.500,google",
+        "de,0.000,0.000,0.500,0.000,0.000,0.500,0.500,0.500,nllb",
+        "en,1.000,1.000,1.000,1.000,1.000,1.000,1.000,1.000,google",
+        "en,1.000,1.000,1.000,1.000,1.000,1.000,1.000,1.000,nllb",
+    ]
+    rows = reduced.read_text(encoding="utf-8").splitlines()
+    assert rows[1].startswith("de,0.250,0.500,0.750,")
+    # Over two languages, 0.25 and 1: their mean, and 0.75 / √2.
+    assert rows[3].startswith("all,0.625 ± 0.530,")
+    assert [row.split(",")[0] for row in rows[3:]] == ["all", "google", "nllb"]
+
+
+def test_a_report_without_ndcg_leaves_it_blank_and_one_of_two_models_is_refused(
+    tmp_path,
+):
+    report, reduced = cocosm2023.write_reports(results(ndcg20=float("nan")), tmp_path)
+    assert report.read_text(encoding="utf-8").splitlines()[1].endswith(",,,google")
+    assert reduced.read_text(encoding="utf-8").splitlines()[-1].endswith(",,")
+    two = pd.concat([results(), results(model="n")])
+    with pytest.raises(InputError, match="one model with one protocol, got 2"):
+        cocosm2023.report_of(two)

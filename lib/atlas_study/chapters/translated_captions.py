@@ -1,13 +1,15 @@
 """Chapter 23: COCO-SM, retrieval with captions that machines translated from English."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import pandas as pd
 
-from babelatlas.base import languages, published
+from babelatlas.base import languages, published, tables
 from babelatlas.report import formatting
 from babelatlas.stats import FAMILY_COLUMNS, correlation, permutation
 
+DATASET = "coco-sm"
 TRANSLATORS = {"google": "Google", "bing": "Bing", "nllb": "NLLB"}
 RECALL, NDCG = "recall@1", "NDCG@20"
 WAYS = ("text-to-image", "image-to-text")
@@ -27,6 +29,38 @@ def cells() -> pd.DataFrame:
         & reported["metric"].isin(METRICS)
     ]
     return kept.assign(variant=kept["variant"].map(TRANSLATORS))
+
+
+def cells_of_run(results: str, models: Sequence[str]) -> pd.DataFrame:
+    """Return the values of a run's models on COCO-SM as `cells` has those reported: lang,
+    model, variant (the translator), metric, value; empty where it has none.
+    """
+    columns = ["lang", "model", "variant", "metric", "value"]
+    files = tables.of_run(results, "scores/languages.parquet")
+    if not files:
+        return pd.DataFrame(columns=columns)
+    scores = tables.read(files[0], "languages")
+    scores = scores[(scores["dataset"] == DATASET) & scores["model"].isin(models)]
+    names = {
+        f"{direction} {metric.lower()}": f"{metric} {way}"
+        for direction, way in zip(("t2i", "i2t"), WAYS, strict=True)
+        for metric in (RECALL, NDCG)
+    }
+    scores = scores.assign(
+        metric=scores["metric"].map(names),
+        variant=scores["captions"].replace(TRANSLATORS),
+    )
+    return scores.dropna(subset="metric")[columns].reset_index(drop=True)
+
+
+def lacking(values: pd.DataFrame) -> str:
+    """Return that a run has no results on COCO-SM, "" where it has."""
+    if len(values):
+        return ""
+    return (
+        "This run has no results on COCO-SM: name `coco-sm` among the data sets of its"
+        " config."
+    )
 
 
 class Comparison(NamedTuple):
@@ -203,7 +237,8 @@ def values_by_language(values: pd.DataFrame, way: str) -> pd.DataFrame:
     spread = spread.agg(["mean", "min", "max"]).reset_index()
     spread["text"] = [_value_text(row) for row in spread.itertuples()]
     table = spread.pivot(index="lang", columns=["metric", "model"], values="text")
-    table = table[[metric for metric in METRICS if metric.endswith(way)]]
+    of_way = [metric for metric in METRICS if metric.endswith(way)]
+    table = table[[metric for metric in of_way if metric in table]]
     units = {RECALL: f"{RECALL} (%)", NDCG: NDCG}
     table.columns = [
         f"{model.split()[0]}, {units[metric.split()[0]]}"

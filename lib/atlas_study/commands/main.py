@@ -276,6 +276,7 @@ def _check_plugins(profile: str) -> None:
 for command in (
     made.adapt,
     made.merge,
+    made.report,
     made.ship,
     models.fetch,
     models.models,

@@ -151,3 +151,18 @@ def merge(
     from atlas_build import merged
 
     print("\n".join(merged.merge(files, origin, f"results/{run}", model, check)))
+
+
+@click.command()
+@click.argument("table", type=click.Path())
+@option("--output", "results/scratch/report", "The folder to write to.")
+def report(table: str, output: str) -> None:
+    """Write a retrieval table as COCO-SM's reports: report.csv, report_reduced.csv.
+
+    Example: babelatlas report results/full/retrieval/msiglip-b16_coco-sm.parquet
+    """
+    from babelatlas.base import tables
+    from papercheck import cocosm2023
+
+    for path in cocosm2023.write_reports(tables.read(table, "retrieval"), output):
+        print(path)
