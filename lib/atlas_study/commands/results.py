@@ -159,7 +159,7 @@ def merge(
 def report(table: str, output: str) -> None:
     """Write a retrieval table as COCO-SM's reports: report.csv, report_reduced.csv.
 
-    Example: babelatlas report results/full/retrieval/msiglip-b16_coco-sm.parquet
+    Example: babelatlas report msiglip-b16_coco-sm.parquet
     """
     from babelatlas.base import tables
     from papercheck import cocosm2023
