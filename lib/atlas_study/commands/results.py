@@ -157,7 +157,10 @@ def merge(
 @click.argument("table", type=click.Path())
 @option("--output", "results/scratch/report", "The folder to write to.")
 def report(table: str, output: str) -> None:
-    """Write a retrieval table as COCO-SM's reports: report.csv, report_reduced.csv.
+    """Write a retrieval table as COCO-SM's two reports.
+
+    They are report.csv, with a row for each language and translator, and
+    report_reduced.csv, with means over these.
 
     Example: babelatlas report msiglip-b16_coco-sm.parquet
     """
