@@ -51,7 +51,7 @@ def test_curves_of_a_run_are_those_of_its_models_in_their_order(tmp_path):
     none = chapter.curves_of_run(str(tmp_path), ["absent"], ["pictures"])
     assert none.empty
     assert "has classified nothing" in chapter.lacking(none)
-    assert chapter.lead(none) == ""
+    assert chapter.lead(none, [2, 5]) == ""
 
 
 def test_real_curves_are_means_over_the_subsets_that_ship(tmp_path):
@@ -127,12 +127,10 @@ def test_languages_that_have_no_curve_give_way_to_those_with_the_most_classes():
     assert chapter.shown_languages(table, ["sw"]) == ["fi", "de"]
 
 
-def test_the_lead_is_of_english_among_few_and_all_classes():
-    words = chapter.lead(curves(most=20, slope=0.1))
-    expected = (
-        "m classifies 66.8 % correctly in English among 10 classes, 56.8 % among 20"
-    )
-    assert words == expected
+def test_the_lead_is_of_english_where_it_has_a_curve():
+    words = chapter.lead(curves(slope=0.1), [2, 5])
+    assert words.startswith("m loses 10.0 points of accuracy in English with each")
+    assert "in Finnish" in chapter.lead(curves(langs=["fi"]), [2, 5])
 
 
 def test_what_is_written_is_a_table_of_scores(tmp_path):

@@ -163,8 +163,8 @@ def least_alike(kept: pd.DataFrame, reference: int) -> pd.Series:
     return kept.loc[kept["value"].idxmin()]
 
 
-def lead(curves: pd.DataFrame) -> str:
-    """Return how the first model of a run does among few classes and among all, in
+def lead(curves: pd.DataFrame, sizes: Sequence[int]) -> str:
+    """Return what a doubling of the number of classes costs the first model of a run, in
     English or else in the language with the most classes; "" without curves.
     """
     if curves.empty:
@@ -172,13 +172,10 @@ def lead(curves: pd.DataFrame) -> str:
     model = curves["model"].iloc[0]
     of_model = curves[curves["model"] == model]
     lang = shown_languages(of_model, ["en"])[0]
-    curve = at(of_model, model, lang)
-    few = curve.iloc[min(len(curve) - 1, 8)]
-    many = curve.iloc[-1]
+    points, _ = per_doubling(at(of_model, model, lang), sizes)
     return (
-        f"{model} classifies {100 * few['value']:.1f} % correctly in"
-        f" {languages.name(lang)} among {few['n_classes']:,} classes,"
-        f" {100 * many['value']:.1f} % among {many['n_classes']:,}"
+        f"{model} loses {points:.1f} points of accuracy in {languages.name(lang)} with"
+        " each doubling of the number of classes"
     )
 
 
