@@ -106,7 +106,7 @@ def by_classes(curves: pd.DataFrame, panel: str, series: str) -> np.ndarray:
             look = line_of(place)
             band(axis, rows, "n_classes", look["color"])
             axis.plot(rows["n_classes"], rows["value"], marker="", label=name, **look)
-        look = {"color": "0.5", "linestyle": (0, (1, 2)), "linewidth": 1.2}
+        look = {"color": "0.6", "linestyle": "-", "linewidth": 1}
         axis.plot(guessing, 1 / guessing, marker="", label="guessing", **look)
         ticks = [tick for tick in CLASS_TICKS if 2 <= tick <= most]
         log_axis(axis, "x", ticks)
