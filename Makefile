@@ -91,7 +91,7 @@ book page: $(ENVIRONMENT)
 	@test -f "$$CONFIG" || { printf 'There is no config file %s: give one of %sas CONFIG=...\n' "$$CONFIG" "`ls config/*.yml | tr '\n' ' '`"; exit 1; }
 	@test -z "$$PROFILE" || test -f "$$PROFILE/config.yaml" || { printf 'There is no profile %s/config.yaml: give one of %sas PROFILE=...\n' \
 		"$$PROFILE" "`ls -d config/*/ | tr '\n' ' '`"; exit 1; }
-	@gpus=$${GPUS:-$$($(BIN)/python -c 'from babelatlas.workflow import run_notebook as run; print(len(run.available_gpus()) or "")')}; $(RUN_ENV) $(SNAKEMAKE) $(WHERE) --configfile "$$CONFIG" $$ARGS
+	@gpus=$${GPUS:-$$($(BIN)/python -c 'from atlas_study.workflow import run_notebook as run; print(len(run.available_gpus()) or "")')}; $(RUN_ENV) $(SNAKEMAKE) $(WHERE) --configfile "$$CONFIG" $$ARGS
 	@$(if $(DRY)$(filter --until -U --help -h,$(ARGS)),true,echo "The $@: $$PWD/$(or $(WANTED),_build/html/index.html)")
 
 # Texts are fetched as in the real run, or read below BABELATLAS_MIRROR; ARGS=--one: one model, one language, one data set.
@@ -107,7 +107,8 @@ test test-all: $(STAMP)
 # What a repository of papers keeps: everything that git knows, which pins the environment, and what the run has made of it. Tables of
 # vectors, weights and logs are left out: they are made again.
 archive: book
-	@run=$$($(BIN)/python -c 'import sys, yaml; print(yaml.safe_load(open(sys.argv[1]))["run"])' "$$CONFIG") && \
+	@run=$$($(BIN)/python -c 'import sys; from atlas_study.workflow import config, plan; values = config.read(sys.argv[1]); \
+		print(plan.run_name(values["run"], values.get("limit")))' "$$CONFIG") && \
 	{ git ls-files; find _build/html "results/$$run" -type f \( -path '_build/*' -o -name '*.parquet' -o -name '*.ipynb' -o -name '*.json' \) \
 		! -path 'results/*/cache/*' ! -path 'results/*/models/*' ! -path 'results/*/embeddings/*'; } | LC_ALL=C sort | \
 	tar --create --gzip --file _build/babelatlas.tar.gz --owner 0 --group 0 --files-from - && echo "The archive: $$PWD/_build/babelatlas.tar.gz"

@@ -1,24 +1,32 @@
-"""How fast the engine is: against CLIP_benchmark and against the paper's procedure, in one run on one machine.
+"""How fast the engine is: against CLIP_benchmark and against the paper's procedure, in
+one run on one machine.
 
-    python benchmarks/engine.py            a quarter of an hour on two cores; writes what the book reads
-    python benchmarks/engine.py --quick    some minutes, to see that it runs; writes nothing unless told
+    python benchmarks/engine.py                a quarter of an hour on two cores;
+                                               writes what the book reads
+    python benchmarks/engine.py --quick        some minutes, to see that it runs;
+                                               writes nothing unless told
     python benchmarks/engine.py --gpu      the share of a GPU's peak that the two towers reach
-    python benchmarks/engine.py --retrieval    the ranks of retrieval only, against a loop over queries: two minutes
+    python benchmarks/engine.py --retrieval    the ranks of retrieval only, against a
+                                               loop over queries: two minutes
 
-The model has the architecture of OpenCLIP XLMR-B B-32 and random weights, made on the spot: speed does not depend on
-what weights say. All three are given the same folder, pictures, labels, prompts, number of threads and precision
-(float32), and must come to the same predictions.
+The model has the architecture of OpenCLIP XLMR-B B-32 and random weights, made on the
+spot: speed does not depend on what weights say. All three are given the same folder,
+pictures, labels, prompts, number of threads and precision (float32), and must come to
+the same predictions.
 
-`ours`: the engine (`embedding`), every prompt and picture once. `clip-benchmark`: the package of that name, its own
-functions in the order in which its command line calls them: for each language the model is loaded and the pictures of
-its classes are encoded anew. `paper`: Geigle et al. (2024, section 4.1) as written there, in the plainest way: pictures
-once, then language by language, each of the 80 prompts of a label on its own, all padded to the model's context length.
+`ours`: the engine (`embedding`), every prompt and picture once. `clip-benchmark`: the
+package of that name, its own functions in the order in which its command line calls
+them: for each language the model is loaded and the pictures of its classes are encoded
+anew. `paper`: Geigle et al. (2024, section 4.1) as written there, in the plainest way:
+pictures once, then language by language, each of the 80 prompts of a label on its own,
+all padded to the model's context length.
 
-`retrieval`: ranks and NDCG of made-up embeddings, as many as COCO-SM has, against a plain loop that sorts the same
-scores query by query (`run_retrieval`).
+`retrieval`: ranks and NDCG of made-up embeddings, as many as COCO-SM has, against a
+plain loop that sorts the same scores query by query (`run_retrieval`).
 
-A run measures small workloads. What 93 languages and 50,000 pictures take is computed from the costs of one prompt, one
-picture and one loading (`project`), and said to be fitted.
+A run measures small workloads. What 93 languages and 50,000 pictures take is computed
+from the costs of one prompt, one picture and one loading (`project`), and said to be
+fitted.
 """
 
 import argparse
@@ -57,34 +65,52 @@ from timings import COLUMNS, CONTESTANTS, OUTPUT, PARTS
 COVERAGE = DATA / "coverage_babel_imagenet.csv"
 # The sizes of open_clip's xlm-roberta-base-ViT-B-32.
 REAL = {
-    "vocabulary": 250_002, "width": 768, "layers": 12, "heads": 12, "hidden": 3072, "positions": 514,
-    "embed_dim": 512, "image": 224, "patch": 32, "context": 77,
-}  # fmt: skip
-# Pieces of the tokenizer, which is trained here since XLM-R's own cannot be had without the network. It has seen few
-# texts, so a small vocabulary cuts words as finely as XLM-R's large one does: an English label into 3.2 pieces, a
-# prompt into 10.7 with start and end, about what XLM-R makes of them. More pieces would make ours look faster.
+    "vocabulary": 250_002,
+    "width": 768,
+    "layers": 12,
+    "heads": 12,
+    "hidden": 3072,
+    "positions": 514,
+    "embed_dim": 512,
+    "image": 224,
+    "patch": 32,
+    "context": 77,
+}
+# Pieces of the tokenizer, which is trained here since XLM-R's own cannot be had without
+# the network. It has seen few texts, so a small vocabulary cuts words as finely as
+# XLM-R's large one does: an English label into 3.2 pieces, a prompt into 10.7 with
+# start and end, about what XLM-R makes of them. More pieces would make ours look
+# faster.
 PIECES = 12_000
 # Languages of several scripts with many labels, in the order in which runs take them.
 LANGUAGES = ("de", "zh", "ar", "fi", "es", "ru", "ja", "el")
-# Languages of the released Babel-ImageNet for which its authors could translate no prompts: they take English ones.
+# Languages of the released Babel-ImageNet for which its authors could translate no
+# prompts: they take English ones.
 WITHOUT_PROMPTS = ("br", "fy", "la")
 # Babel-ImageNet: pictures of a class, and of all 1,000 classes.
 PER_CLASS, PICTURES = 50, 50_000
-# Texts and pictures in a batch of the paper's procedure, pictures in one of CLIP_benchmark's (its default; it encodes
-# the prompts of one class at a time). Larger ones are slower on a CPU.
+# Texts and pictures in a batch of the paper's procedure, pictures in one of
+# CLIP_benchmark's (its default; it encodes the prompts of one class at a time). Larger
+# ones are slower on a CPU.
 BATCH = 64
-# Class vectors of two programs may differ by rounding alone, and so may a choice between two classes as close as that.
+# Class vectors of two programs may differ by rounding alone, and so may a choice
+# between two classes as close as that.
 CLOSE = 1e-5
-# Retrieval: images, captions of each, languages and, for the loop, queries each way; COCO-SM's numbers, and a trial's.
+# Retrieval: images, captions of each, languages and, for the loop, queries each way;
+# COCO-SM's numbers, and a trial's.
 COCO_SM, TRIAL = (5000, 5, 21, 512), (500, 5, 3, 128)
 
 
-def make_model(folder: str | os.PathLike, texts: list[str], sizes: dict = REAL, seed: int = 0) -> None:
-    """Write a dual encoder of random weights to `folder`, in open_clip's format, with a tokenizer trained on `texts`.
+def make_model(
+    folder: str | os.PathLike, texts: list[str], sizes: dict = REAL, seed: int = 0
+) -> None:
+    """Write a dual encoder of random weights to `folder`, in open_clip's format, with a
+    tokenizer trained on `texts`.
 
-    `sizes`: as `REAL`. The folder can be read by open_clip itself (`local-dir:`) and by `loading.load` with `entry`.
-    The mean of image features is taken out by the bias of the last normalisation: random towers give all pictures
-    nearly the same vector, and every picture would be put into the same class.
+    `sizes`: as `REAL`. The folder can be read by open_clip itself (`local-dir:`) and by
+    `loading.load` with `entry`. The mean of image features is taken out by the bias of
+    the last normalisation: random towers give all pictures nearly the same vector, and
+    every picture would be put into the same class.
     """
     import torch
     from safetensors.torch import save_file
@@ -127,47 +153,79 @@ def make_model(folder: str | os.PathLike, texts: list[str], sizes: dict = REAL, 
         "pad_token_id": 1,
         "eos_token_id": 2,
     }
-    (folder / "text" / "config.json").write_text(json.dumps(tower, indent=1), encoding="utf-8")
+    (folder / "text" / "config.json").write_text(
+        json.dumps(tower, indent=1), encoding="utf-8"
+    )
     published = {"model_cfg": configuration, "preprocess_cfg": {}}
-    (folder / "open_clip_config.json").write_text(json.dumps(published, indent=1), encoding="utf-8")
+    (folder / "open_clip_config.json").write_text(
+        json.dumps(published, indent=1), encoding="utf-8"
+    )
     with quiet():
         import open_clip
 
         torch.manual_seed(seed)
-        model = open_clip.create_model(f"local-dir:{folder}", load_weights=False, pretrained_text=False).eval()
-    noise = torch.from_numpy(np.stack([_pixels(number, sizes["image"]) for number in range(32)]))
+        model = open_clip.create_model(
+            f"local-dir:{folder}", load_weights=False, pretrained_text=False
+        ).eval()
+    noise = torch.from_numpy(
+        np.stack([_pixels(number, sizes["image"]) for number in range(32)])
+    )
     with torch.inference_mode():
         seen = []
-        hook = model.visual.ln_post.register_forward_hook(lambda module, given, made: seen.append(made))
+        hook = model.visual.ln_post.register_forward_hook(
+            lambda module, given, made: seen.append(made)
+        )
         model.encode_image(noise)
         hook.remove()
     weights = {name: value.contiguous() for name, value in model.state_dict().items()}
-    weights["visual.ln_post.bias"] = weights["visual.ln_post.bias"] - seen[0][:, 0].mean(0)  # of the class token
+    weights["visual.ln_post.bias"] = weights["visual.ln_post.bias"] - seen[0][
+        :, 0
+    ].mean(0)  # of the class token
     save_file(weights, folder / "open_clip_model.safetensors")
 
 
 def entry(folder: str | os.PathLike) -> models.Model:
-    """Return the entry of the model that `make_model` wrote: OpenCLIP XLMR-B B-32's, with the sizes of the folder."""
+    """Return the entry of the model that `make_model` wrote: OpenCLIP XLMR-B B-32's,
+    with the sizes of the folder.
+    """
     configuration = _configuration(Path(folder))
-    changes = {"name": "random-xlmr-b32", "architecture": "", "source": models.Source(repository="random weights")}
-    changes |= {"dimension": configuration["embed_dim"], "image_size": configuration["vision_cfg"]["image_size"]}
+    changes = {
+        "name": "random-xlmr-b32",
+        "architecture": "",
+        "source": models.Source(repository="random weights"),
+    }
+    changes |= {
+        "dimension": configuration["embed_dim"],
+        "image_size": configuration["vision_cfg"]["image_size"],
+    }
     return models.get_model("openclip-xlmr-b32").model_copy(update=changes)
 
 
 def _configuration(folder: Path) -> dict:
-    return json.loads((folder / "open_clip_config.json").read_text(encoding="utf-8"))["model_cfg"]
+    return json.loads((folder / "open_clip_config.json").read_text(encoding="utf-8"))[
+        "model_cfg"
+    ]
 
 
 def _write_tokenizer(folder: Path, texts: list[str], pieces: int) -> None:
-    """Train a BPE with XLM-R's special pieces and treatment of spaces, and write it as transformers reads it."""
+    """Train a BPE with XLM-R's special pieces and treatment of spaces, and write it as
+    transformers reads it.
+    """
     from tokenizers import Tokenizer, normalizers, pre_tokenizers, processors, trainers
     from tokenizers import models as kinds
 
     special = ["<s>", "<pad>", "</s>", "<unk>"]
     bpe = Tokenizer(kinds.BPE(unk_token="<unk>"))
     bpe.normalizer, bpe.pre_tokenizer = normalizers.NFKC(), pre_tokenizers.Metaspace()
-    bpe.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=pieces, special_tokens=special, show_progress=False))
-    bpe.post_processor = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)])
+    bpe.train_from_iterator(
+        texts,
+        trainers.BpeTrainer(
+            vocab_size=pieces, special_tokens=special, show_progress=False
+        ),
+    )
+    bpe.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
+    )
     bpe.save(str(folder / "tokenizer.json"))
     settings = {
         "tokenizer_class": "PreTrainedTokenizerFast",
@@ -177,29 +235,45 @@ def _write_tokenizer(folder: Path, texts: list[str], pieces: int) -> None:
         "unk_token": "<unk>",
         "clean_up_tokenization_spaces": False,
     }
-    (folder / "tokenizer_config.json").write_text(json.dumps(settings, indent=1), encoding="utf-8")
+    (folder / "tokenizer_config.json").write_text(
+        json.dumps(settings, indent=1), encoding="utf-8"
+    )
 
 
 def _pixels(seed: int, size: int) -> np.ndarray:
-    """Return the pixels (3, size, size) of a picture as `make_pictures` draws it, normalised."""
+    """Return the pixels (3, size, size) of a picture as `make_pictures` draws it,
+    normalised.
+    """
     picture = np.asarray(draw(seed, (size, size)), np.float32) / 255
     return ((picture - 0.45) / 0.27).transpose(2, 0, 1)
 
 
 def draw(seed: int, size: tuple[int, int] = (500, 375)) -> Image.Image:
-    """Return a picture of `size` (width, height): patches of colour with grain, as costly to decode as a photograph.
+    """Return a picture of `size` (width, height): patches of colour with grain, as
+    costly to decode as a photograph.
 
     >>> draw(0).size
     (500, 375)
     """
     random = np.random.default_rng(seed)
-    soft = Image.fromarray(random.integers(0, 256, (9, 12, 3), dtype=np.uint8)).resize(size, Image.Resampling.BICUBIC)
+    soft = Image.fromarray(random.integers(0, 256, (9, 12, 3), dtype=np.uint8)).resize(
+        size, Image.Resampling.BICUBIC
+    )
     grain = random.normal(0, 12, (size[1], size[0], 1))
-    return Image.fromarray(np.clip(np.asarray(soft, np.float32) + grain, 0, 255).astype(np.uint8))
+    return Image.fromarray(
+        np.clip(np.asarray(soft, np.float32) + grain, 0, 255).astype(np.uint8)
+    )
 
 
-def make_pictures(folder: str | os.PathLike, wnids: list[str], each: int, size: tuple[int, int] = (500, 375)) -> int:
-    """Write `each` JPEG files for each class, one folder for a class; return the bytes of all."""
+def make_pictures(
+    folder: str | os.PathLike,
+    wnids: list[str],
+    each: int,
+    size: tuple[int, int] = (500, 375),
+) -> int:
+    """Write `each` JPEG files for each class, one folder for a class; return the bytes
+    of all.
+    """
     written = 0
     for place, wnid in enumerate(wnids):
         (Path(folder) / wnid).mkdir(parents=True, exist_ok=True)
@@ -211,27 +285,39 @@ def make_pictures(folder: str | os.PathLike, wnids: list[str], each: int, size: 
 
 
 def workload(codes: list[str], classes: int) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return labels (lang, wnid, label) and templates (lang, template) of a run: the same classes in each language.
+    """Return labels (lang, wnid, label) and templates (lang, template) of a run: the
+    same classes in each language.
 
-    The labels are those that ship, for the first classes that have one in every language of `LANGUAGES`. The templates
-    are Babel-ImageNet's, released with it, or CLIP's 80 English ones where those cannot be had.
+    The labels are those that ship, for the first classes that have one in every
+    language of `LANGUAGES`. The templates are Babel-ImageNet's, released with it, or
+    CLIP's 80 English ones where those cannot be had.
     """
     shipped = labels.shipped()[["lang", "wnid", "label"]]
     shipped = shipped[shipped["lang"].isin(LANGUAGES)]
-    everywhere = shipped.groupby("wnid").filter(lambda rows: rows["lang"].nunique() == len(LANGUAGES))["wnid"]
+    everywhere = shipped.groupby("wnid").filter(
+        lambda rows: rows["lang"].nunique() == len(LANGUAGES)
+    )["wnid"]
     wnids = sorted(set(everywhere))[:classes]
-    own = shipped[shipped["wnid"].isin(wnids) & shipped["lang"].isin(codes)].sort_values(["lang", "wnid"])
+    own = shipped[
+        shipped["wnid"].isin(wnids) & shipped["lang"].isin(codes)
+    ].sort_values(["lang", "wnid"])
     return own.reset_index(drop=True), templates(codes)
 
 
 def templates(codes: list[str]) -> pd.DataFrame:
-    """Return the templates of languages, the released translations or else the English ones; schema `templates`."""
-    return prompts.for_languages(codes, (prompts.RELEASED, "openai-80") if translated() else ("openai-80",))
+    """Return the templates of languages, the released translations or else the English
+    ones; schema `templates`.
+    """
+    return prompts.for_languages(
+        codes, (prompts.RELEASED, "openai-80") if translated() else ("openai-80",)
+    )
 
 
 @functools.cache
 def translated() -> bool:
-    """Return whether the released translations of the prompts are here or can be fetched."""
+    """Return whether the released translations of the prompts are here or can be
+    fetched.
+    """
     try:
         prompts.translated(prompts.RELEASED)
     except InputError:
@@ -239,22 +325,35 @@ def translated() -> bool:
     return True
 
 
-def run_ours(folder: Path, pictures: Path, own: pd.DataFrame, forms: pd.DataFrame, workers: int) -> dict:
+def run_ours(
+    folder: Path, pictures: Path, own: pd.DataFrame, forms: pd.DataFrame, workers: int
+) -> dict:
     """Evaluate all languages with the engine, its cache in a new folder.
 
-    Returns, as do the other two: `seconds` of each of `PARTS`; `vectors`, class vectors (classes, d) by language;
-    `predictions`, the class of each picture by language; and here `counts`, what `embedding.embed_classes` counts.
+    Returns, as do the other two: `seconds` of each of `PARTS`; `vectors`, class vectors
+    (classes, d) by language; `predictions`, the class of each picture by language; and
+    here `counts`, what `embedding.embed_classes` counts.
     """
     seconds, stop = stop_watch()
-    paths = [str(path) for wnid in _classes(own) for path in sorted((pictures / wnid).iterdir())]
-    with tempfile.TemporaryDirectory() as cache, contextlib.redirect_stdout(io.StringIO()):
+    paths = [
+        str(path)
+        for wnid in _classes(own)
+        for path in sorted((pictures / wnid).iterdir())
+    ]
+    with (
+        tempfile.TemporaryDirectory() as cache,
+        contextlib.redirect_stdout(io.StringIO()),
+    ):
         encoder = loading.load(entry(folder), folder, "cpu", "float32")
         stop("load")
         images = embedding.embed_images(encoder, paths, cache)
         stop("images")
         classes, counts = embedding.embed_classes(encoder, own, forms, cache)
         stop("texts")
-    vectors = {lang: classes[rows] for lang, rows in own.groupby("lang", sort=False).indices.items()}
+    vectors = {
+        lang: classes[rows]
+        for lang, rows in own.groupby("lang", sort=False).indices.items()
+    }
     images /= np.linalg.norm(images, axis=1, keepdims=True)
     scores = {lang: images @ vectors[lang].T for lang in vectors}
     predictions = {lang: score.argmax(1) for lang, score in scores.items()}
@@ -268,8 +367,11 @@ def run_ours(folder: Path, pictures: Path, own: pd.DataFrame, forms: pd.DataFram
     }
 
 
-def run_clip_benchmark(folder: Path, pictures: Path, own: pd.DataFrame, forms: pd.DataFrame, workers: int) -> dict:
-    """Evaluate language by language with CLIP_benchmark's functions, as its command line does; see `run_ours`.
+def run_clip_benchmark(
+    folder: Path, pictures: Path, own: pd.DataFrame, forms: pd.DataFrame, workers: int
+) -> dict:
+    """Evaluate language by language with CLIP_benchmark's functions, as its command
+    line does; see `run_ours`.
 
     Raises InputError where the package is not installed.
     """
@@ -280,14 +382,27 @@ def run_clip_benchmark(folder: Path, pictures: Path, own: pd.DataFrame, forms: p
     for lang, rows in own.groupby("lang", sort=False):
         # Its bars and open_clip's lines would fill the screen.
         with contextlib.redirect_stderr(io.StringIO()):
-            model, transform, tokenizer = loader("open_clip", f"local-dir:{folder}", "", None, "cpu")
+            model, transform, tokenizer = loader(
+                "open_clip", f"local-dir:{folder}", "", None, "cpu"
+            )
             model.eval()
             stop("load")
-            written = [text.replace("{}", "{c}") for text in forms.loc[forms["lang"] == lang, "template"]]
-            found = zeroshot.zero_shot_classifier(model, tokenizer, rows["label"].tolist(), written, "cpu", amp=False)
+            written = [
+                text.replace("{}", "{c}")
+                for text in forms.loc[forms["lang"] == lang, "template"]
+            ]
+            found = zeroshot.zero_shot_classifier(
+                model, tokenizer, rows["label"].tolist(), written, "cpu", amp=False
+            )
             stop("texts")
-            batches = DataLoader(_image_folder(pictures, transform), batch_size=BATCH, num_workers=workers)
-            logits, _ = zeroshot.run_classification(model, found, batches, "cpu", amp=False)
+            batches = DataLoader(
+                _image_folder(pictures, transform),
+                batch_size=BATCH,
+                num_workers=workers,
+            )
+            logits, _ = zeroshot.run_classification(
+                model, found, batches, "cpu", amp=False
+            )
             stop("images")
         vectors[lang], scores[lang] = found.numpy().T, logits.numpy() / 100
         stop("scores")
@@ -295,24 +410,36 @@ def run_clip_benchmark(folder: Path, pictures: Path, own: pd.DataFrame, forms: p
         stop("load")
     predictions = {lang: score.argmax(1) for lang, score in scores.items()}
     stop("scores")
-    return {"seconds": seconds, "vectors": vectors, "scores": scores, "predictions": predictions}
+    return {
+        "seconds": seconds,
+        "vectors": vectors,
+        "scores": scores,
+        "predictions": predictions,
+    }
 
 
 def _clip_benchmark() -> tuple:
-    """Return CLIP_benchmark's loader of models and its module for zero-shot classification."""
+    """Return CLIP_benchmark's loader of models and its module for zero-shot
+    classification.
+    """
     try:
         from clip_benchmark.metrics import zeroshot_classification
         from clip_benchmark.models import load_clip
     except ImportError as error:
         raise InputError(
-            f"CLIP_benchmark cannot be imported ({error}): install it beside the study with `pip install "
-            "clip-benchmark==1.6.2`, or call `make bench`, which does."
+            f"CLIP_benchmark cannot be imported ({error}): install it beside the study"
+            " with `pip install clip-benchmark==1.6.2`, or call `make bench`, which"
+            " does."
         ) from error
     return load_clip, zeroshot_classification
 
 
-def run_paper(folder: Path, pictures: Path, own: pd.DataFrame, forms: pd.DataFrame, workers: int) -> dict:
-    """Evaluate as section 4.1 of Geigle et al. (2024) says, step by step with open_clip's functions; see `run_ours`."""
+def run_paper(
+    folder: Path, pictures: Path, own: pd.DataFrame, forms: pd.DataFrame, workers: int
+) -> dict:
+    """Evaluate as section 4.1 of Geigle et al. (2024) says, step by step with
+    open_clip's functions; see `run_ours`.
+    """
     import torch
     from torch.nn.functional import normalize
     from torch.utils.data import DataLoader
@@ -324,18 +451,28 @@ def run_paper(folder: Path, pictures: Path, own: pd.DataFrame, forms: pd.DataFra
         with quiet():
             import open_clip
 
-            model, _, transform = open_clip.create_model_and_transforms(f"local-dir:{folder}")
+            model, _, transform = open_clip.create_model_and_transforms(
+                f"local-dir:{folder}"
+            )
             model.eval()
             tokenizer = open_clip.get_tokenizer(f"local-dir:{folder}")
         stop("load")
-        batches = DataLoader(_image_folder(pictures, transform), batch_size=BATCH, num_workers=workers)
-        images = normalize(torch.cat([model.encode_image(batch) for batch, _ in batches]), dim=1)
+        batches = DataLoader(
+            _image_folder(pictures, transform), batch_size=BATCH, num_workers=workers
+        )
+        images = normalize(
+            torch.cat([model.encode_image(batch) for batch, _ in batches]), dim=1
+        )
         stop("images")
         for lang, rows in own.groupby("lang", sort=False):
             written = forms.loc[forms["lang"] == lang, "template"].tolist()
-            texts = [text for label in rows["label"] for text in prompts.fill(written, label)]
+            texts = [
+                text for label in rows["label"] for text in prompts.fill(written, label)
+            ]
             parts = [
-                normalize(model.encode_text(tokenizer(texts[start : start + BATCH])), dim=1)
+                normalize(
+                    model.encode_text(tokenizer(texts[start : start + BATCH])), dim=1
+                )
                 for start in range(0, len(texts), BATCH)
             ]
             means = torch.cat(parts).reshape(len(rows), len(written), -1).mean(1)
@@ -345,14 +482,25 @@ def run_paper(folder: Path, pictures: Path, own: pd.DataFrame, forms: pd.DataFra
             stop("scores")
     predictions = {lang: score.argmax(1) for lang, score in scores.items()}
     stop("scores")
-    return {"seconds": seconds, "vectors": vectors, "scores": scores, "predictions": predictions}
+    return {
+        "seconds": seconds,
+        "vectors": vectors,
+        "scores": scores,
+        "predictions": predictions,
+    }
 
 
-RUNS: dict[str, Callable] = {"ours": run_ours, "clip-benchmark": run_clip_benchmark, "paper": run_paper}
+RUNS: dict[str, Callable] = {
+    "ours": run_ours,
+    "clip-benchmark": run_clip_benchmark,
+    "paper": run_paper,
+}
 
 
 def stop_watch() -> tuple[dict[str, float], Callable[[str], None]]:
-    """Return the seconds of each of `PARTS`, none yet, and what adds the time since its last call to one of them."""
+    """Return the seconds of each of `PARTS`, none yet, and what adds the time since its
+    last call to one of them.
+    """
     seconds, last = dict.fromkeys(PARTS, 0.0), time.perf_counter()
 
     def stop(part: str) -> None:
@@ -365,23 +513,27 @@ def stop_watch() -> tuple[dict[str, float], Callable[[str], None]]:
 
 
 def _classes(own: pd.DataFrame) -> list[str]:
-    """Return the classes of a workload, each once, in the order in which a folder of them is read."""
+    """Return the classes of a workload, each once, in the order in which a folder of
+    them is read.
+    """
     return sorted(set(own["wnid"]))
 
 
 def _image_folder(pictures: Path, transform: Callable):
-    """Return torchvision's data set of a folder of pictures, as CLIP_benchmark builds it."""
+    """Return torchvision's data set of a folder of pictures, as CLIP_benchmark builds
+    it.
+    """
     from torchvision.datasets import ImageFolder
 
     return ImageFolder(str(pictures), transform=transform)
 
 
 def check_same(first: dict, other: dict, names: tuple[str, str]) -> dict[str, float]:
-    """Return how far the results of two runs agree: the compared `predictions`, the `equal` ones, and the largest
-    `difference` of two class vectors' numbers.
+    """Return how far the results of two runs agree: the compared `predictions`, the
+    `equal` ones, and the largest `difference` of two class vectors' numbers.
 
-    Raises RuntimeError where class vectors differ by more than rounding (`CLOSE`), and where a picture is given
-    different classes whose scores are not as close as that.
+    Raises RuntimeError where class vectors differ by more than rounding (`CLOSE`), and
+    where a picture is given different classes whose scores are not as close as that.
     """
     found = {"predictions": 0, "equal": 0, "difference": 0.0}
     for lang, vectors in first["vectors"].items():
@@ -391,8 +543,10 @@ def check_same(first: dict, other: dict, names: tuple[str, str]) -> dict[str, fl
         apart = np.abs(score[rows, own] - score[rows, their])
         if difference > CLOSE or (apart > CLOSE).any():
             raise RuntimeError(
-                f"{names[0]} and {names[1]} do not predict the same in {languages.name(lang)}: class vectors differ by "
-                f"up to {difference:.1e}, {(apart > CLOSE).sum()} of {len(own)} predictions by more than rounding."
+                f"{names[0]} and {names[1]} do not predict the same in"
+                f" {languages.name(lang)}: class vectors differ by up to"
+                f" {difference:.1e}, {(apart > CLOSE).sum()} of {len(own)} predictions"
+                " by more than rounding."
             )
         found["predictions"] += len(own)
         found["equal"] += int((own == their).sum())
@@ -400,10 +554,19 @@ def check_same(first: dict, other: dict, names: tuple[str, str]) -> dict[str, fl
     return found
 
 
-def end_to_end(folder: Path, pictures: Path, steps: dict[int, int], classes: int, workers: int, say: Callable) -> list:
-    """Return the rows of runs with several numbers of languages: {number of languages: repeats} are the `steps`.
+def end_to_end(
+    folder: Path,
+    pictures: Path,
+    steps: dict[int, int],
+    classes: int,
+    workers: int,
+    say: Callable,
+) -> list:
+    """Return the rows of runs with several numbers of languages: {number of languages:
+    repeats} are the `steps`.
 
-    In each repeat the contestants take turns in another order. All must predict the same (`check_same`).
+    In each repeat the contestants take turns in another order. All must predict the
+    same (`check_same`).
     """
     rows = []
     for number, repeats in steps.items():
@@ -415,20 +578,48 @@ def end_to_end(folder: Path, pictures: Path, steps: dict[int, int], classes: int
                 gc.collect()
                 results[name] = RUNS[name](folder, pictures, own, forms, workers)
                 seconds = results[name]["seconds"]
-                say(f"{number} language(s), repeat {repeat + 1}, {name}: {_parts(seconds)}")
+                say(
+                    f"{number} language(s), repeat {repeat + 1}, {name}:"
+                    f" {_parts(seconds)}"
+                )
                 rows += [
-                    ("end to end", name, part, number, repeat, seconds[part], "s", "measured", "") for part in PARTS
+                    (
+                        "end to end",
+                        name,
+                        part,
+                        number,
+                        repeat,
+                        seconds[part],
+                        "s",
+                        "measured",
+                        "",
+                    )
+                    for part in PARTS
                 ]
             for name in CONTESTANTS[1:]:
                 same = check_same(results["ours"], results[name], ("ours", name))
                 rows += [
-                    ("same predictions", name, part, number, repeat, value, "", "measured", "")
+                    (
+                        "same predictions",
+                        name,
+                        part,
+                        number,
+                        repeat,
+                        value,
+                        "",
+                        "measured",
+                        "",
+                    )
                     for part, value in same.items()
                 ]
             counts = results["ours"]["counts"]
-            fixed = counts["texts"] * _configuration(folder)["text_cfg"]["context_length"]
+            fixed = (
+                counts["texts"] * _configuration(folder)["text_cfg"]["context_length"]
+            )
             for part, value in {**counts, "fixed": fixed}.items():
-                rows.append(("counts", "ours", part, number, repeat, value, "", "counted", ""))
+                rows.append(
+                    ("counts", "ours", part, number, repeat, value, "", "counted", "")
+                )
     return rows
 
 
@@ -437,51 +628,86 @@ def _parts(seconds: dict[str, float]) -> str:
     return f"{sum(seconds.values()):.1f} s ({parts})"
 
 
-def images_alone(folder: Path, pictures: Path, kind: str, repeats: int, workers: int, say: Callable) -> list:
-    """Return the rows of encoding a folder of pictures once, each program in its own way, models loaded before.
+def images_alone(
+    folder: Path, pictures: Path, kind: str, repeats: int, workers: int, say: Callable
+) -> list:
+    """Return the rows of encoding a folder of pictures once, each program in its own
+    way, models loaded before.
 
-    What the paper's procedure and CLIP_benchmark do with pictures differs in nothing that takes time.
+    What the paper's procedure and CLIP_benchmark do with pictures differs in nothing
+    that takes time.
     """
     import torch
     from torch.utils.data import DataLoader
 
     _, zeroshot = _clip_benchmark()
     with contextlib.redirect_stderr(io.StringIO()):
-        model, transform, _ = _clip_benchmark()[0]("open_clip", f"local-dir:{folder}", "", None, "cpu")
+        model, transform, _ = _clip_benchmark()[0](
+            "open_clip", f"local-dir:{folder}", "", None, "cpu"
+        )
     model.eval()
     encoder = loading.load(entry(folder), folder, "cpu", "float32")
     paths = [str(path) for path in sorted(pictures.rglob("*")) if path.is_file()]
     identity = torch.eye(model.visual.output_dim)
 
     def theirs() -> np.ndarray:
-        batches = DataLoader(_image_folder(pictures, transform), batch_size=BATCH, num_workers=workers)
+        batches = DataLoader(
+            _image_folder(pictures, transform), batch_size=BATCH, num_workers=workers
+        )
         with contextlib.redirect_stderr(io.StringIO()):
-            return zeroshot.run_classification(model, identity, batches, "cpu", amp=False)[0].numpy() / 100
+            return (
+                zeroshot.run_classification(model, identity, batches, "cpu", amp=False)[
+                    0
+                ].numpy()
+                / 100
+            )
 
     def own() -> np.ndarray:
         vectors = embedding.embed_images(encoder, paths)
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
-    rows, contestants = (
-        _start_of_decoding(pictures, transform, workers, kind),
-        [("ours", own), ("clip-benchmark", theirs)],
-    )
+    rows = _start_of_decoding(pictures, transform, workers, kind)
+    contestants = [("ours", own), ("clip-benchmark", theirs)]
     for repeat in range(repeats):
         found = {}
         for name, encode in contestants if repeat % 2 else contestants[::-1]:
             began = time.perf_counter()
             found[name] = encode()
             spent = time.perf_counter() - began
-            say(f"{len(paths)} {kind} pictures, repeat {repeat + 1}, {name}: {spent:.1f} s")
-            rows.append((f"{kind} images", name, "images", 0, repeat, spent / len(paths), "s/image", "measured", ""))
+            say(
+                f"{len(paths)} {kind} pictures, repeat {repeat + 1}, {name}:"
+                f" {spent:.1f} s"
+            )
+            rows.append(
+                (
+                    f"{kind} images",
+                    name,
+                    "images",
+                    0,
+                    repeat,
+                    spent / len(paths),
+                    "s/image",
+                    "measured",
+                    "",
+                )
+            )
         if not np.allclose(found["ours"], found["clip-benchmark"], atol=CLOSE):
-            raise RuntimeError(f"ours and clip-benchmark do not give the same vectors of {kind} pictures.")
-    rows.append((f"{kind} images", "", "number", 0, 0, len(paths), "images", "counted", ""))
+            raise RuntimeError(
+                f"ours and clip-benchmark do not give the same vectors of {kind}"
+                " pictures."
+            )
+    rows.append(
+        (f"{kind} images", "", "number", 0, 0, len(paths), "images", "counted", "")
+    )
     return rows
 
 
-def _start_of_decoding(pictures: Path, transform: Callable, workers: int, kind: str) -> list:
-    """Return the rows of how long it takes until the processes that decode have started, done one picture and ended."""
+def _start_of_decoding(
+    pictures: Path, transform: Callable, workers: int, kind: str
+) -> list:
+    """Return the rows of how long it takes until the processes that decode have
+    started, done one picture and ended.
+    """
     from torch.utils.data import DataLoader, Subset
 
     rows, one = [], Subset(_image_folder(pictures, transform), [0])
@@ -505,41 +731,56 @@ def _start_of_decoding(pictures: Path, transform: Callable, workers: int, kind: 
 
 
 def text_flops(lengths: np.ndarray, sizes: dict = REAL) -> float:
-    """Return the floating-point operations of the text tower for texts of so many tokens.
+    """Return the floating-point operations of the text tower for texts of so many
+    tokens.
 
-    A product of matrices (a, b) x (b, c) counts 2abc. A layer multiplies each token with 4 matrices of width x width
-    and 2 of width x hidden, and with every token of its text in attention, once for weights and once for values: for a
-    text of n tokens 2n(4w^2 + 2wh) + 4n^2 w. The projection of the mean is an MLP. What is not a product of matrices
-    (normalisations, GELU, softmax) is left out.
+    A product of matrices (a, b) x (b, c) counts 2abc. A layer multiplies each token
+    with 4 matrices of width x width and 2 of width x hidden, and with every token of
+    its text in attention, once for weights and once for values: for a text of n tokens
+    2n(4w^2 + 2wh) + 4n^2 w. The projection of the mean is an MLP. What is not a product
+    of matrices (normalisations, GELU, softmax) is left out.
 
-    >>> text_flops(np.array([2]), {"layers": 1, "width": 4, "hidden": 8, "embed_dim": 2})  # 2*2*128 + 4*4*4 + 2*18
+    >>> tower = {"layers": 1, "width": 4, "hidden": 8, "embed_dim": 2}
+    >>> text_flops(np.array([2]), tower)  # 2*2*128 + 4*4*4 + 2*18
     612.0
     """
-    width, hidden, lengths = sizes["width"], sizes["hidden"], np.asarray(lengths, np.float64)
+    width = sizes["width"]
+    hidden = sizes["hidden"]
+    lengths = np.asarray(lengths, np.float64)
     layer = 2 * lengths * (4 * width**2 + 2 * width * hidden) + 4 * lengths**2 * width
     middle = (width + sizes["embed_dim"]) // 2
-    return float((sizes["layers"] * layer + 2 * middle * (width + sizes["embed_dim"])).sum())
+    return float(
+        (sizes["layers"] * layer + 2 * middle * (width + sizes["embed_dim"])).sum()
+    )
 
 
 def image_flops(number: int, sizes: dict = REAL) -> float:
-    """Return the floating-point operations of the image tower for so many pictures; see `text_flops`.
+    """Return the floating-point operations of the image tower for so many pictures; see
+    `text_flops`.
 
-    A picture is its patches and the class token; patches are cut and projected by one product, and only the class
-    token is projected at the end.
+    A picture is its patches and the class token; patches are cut and projected by one
+    product, and only the class token is projected at the end.
     """
     width, hidden = sizes["width"], sizes["hidden"]
     patches = (sizes["image"] // sizes["patch"]) ** 2
     tokens = patches + 1
     layer = 2 * tokens * (4 * width**2 + 2 * width * hidden) + 4 * tokens**2 * width
-    ends = 2 * patches * 3 * sizes["patch"] ** 2 * width + 2 * width * sizes["embed_dim"]
+    ends = (
+        2 * patches * 3 * sizes["patch"] ** 2 * width + 2 * width * sizes["embed_dim"]
+    )
     return float(number * (sizes["layers"] * layer + ends))
 
 
 def peak_flops(device: str, precision: str, size: int, repeats: int = 5) -> float:
-    """Return the floating-point operations per second of one large product of square matrices, the best of repeats."""
+    """Return the floating-point operations per second of one large product of square
+    matrices, the best of repeats.
+    """
     import torch
 
-    first, second = (torch.randn(size, size, device=device, dtype=getattr(torch, precision)) for _ in range(2))
+    first, second = (
+        torch.randn(size, size, device=device, dtype=getattr(torch, precision))
+        for _ in range(2)
+    )
     best = np.inf
     for _ in range(repeats + 1):  # the first is a trial
         _wait(device)
@@ -558,12 +799,17 @@ def _wait(device: str) -> None:
         torch.cuda.synchronize()
 
 
-def throughput(encoder, sizes: dict, tokens, pictures: np.ndarray, matrix: int, repeats: int = 3) -> pd.DataFrame:
-    """Return the operations per second of a large matrix product and of the two towers, on the encoder's device.
+def throughput(
+    encoder, sizes: dict, tokens, pictures: np.ndarray, matrix: int, repeats: int = 3
+) -> pd.DataFrame:
+    """Return the operations per second of a large matrix product and of the two towers,
+    on the encoder's device.
 
-    `tokens`: a batch of texts (`tokens.Tokens`); padding does not count as work. `pictures` (n, 3, height, width).
-    Columns: part, repeat, value (operations per second). Parts: `peak`, the product; `texts` and `images`, a tower on
-    what is on its device already; the same `from the host`, as the engine calls it, from arrays to vectors in memory.
+    `tokens`: a batch of texts (`tokens.Tokens`); padding does not count as work.
+    `pictures` (n, 3, height, width). Columns: part, repeat, value (operations per
+    second). Parts: `peak`, the product; `texts` and `images`, a tower on what is on its
+    device already; the same `from the host`, as the engine calls it, from arrays to
+    vectors in memory.
     """
     import torch
 
@@ -585,27 +831,60 @@ def throughput(encoder, sizes: dict, tokens, pictures: np.ndarray, matrix: int, 
             with torch.inference_mode():
                 encode()
             _wait(device)
-            rows += [(part, repeat, flops / (time.perf_counter() - began))] * (repeat >= 0)
+            rows += [(part, repeat, flops / (time.perf_counter() - began))] * (
+                repeat >= 0
+            )
     return pd.DataFrame(rows, columns=["part", "repeat", "value"])
 
 
-def hardware(folder: Path, device: str, batch_tokens: int, batch: int, matrix: int, measure: str, sizes=REAL) -> list:
-    """Return the rows of `throughput` for the model in `folder`: float32 on a CPU, bfloat16 or float16 on a GPU."""
+def hardware(
+    folder: Path,
+    device: str,
+    batch_tokens: int,
+    batch: int,
+    matrix: int,
+    measure: str,
+    sizes=REAL,
+) -> list:
+    """Return the rows of `throughput` for the model in `folder`: float32 on a CPU,
+    bfloat16 or float16 on a GPU.
+    """
     encoder = loading.load(entry(folder), folder, device)
     own, forms = workload(list(LANGUAGES), 20)
-    texts = [text for row in own.itertuples() for text in forms.loc[forms["lang"] == row.lang, "template"].str.replace(
-        "{}", row.label, regex=False)]  # fmt: skip
+    texts = [
+        text
+        for row in own.itertuples()
+        for text in forms.loc[forms["lang"] == row.lang, "template"].str.replace(
+            "{}", row.label, regex=False
+        )
+    ]
     texts = sorted(dict.fromkeys(texts), key=len)
     tokens = encoder.tokenizer(texts)
     # Texts of like length from the middle, as the engine takes them.
     order = np.argsort(tokens.lengths, kind="stable")[len(texts) // 2 :]
     tokens = tokens.take(order[: max(1, batch_tokens // int(tokens.lengths[order[0]]))])
-    pictures = np.stack([encoder.transform(draw(number)) for number in range(min(batch, 16))])
+    pictures = np.stack(
+        [encoder.transform(draw(number)) for number in range(min(batch, 16))]
+    )
     pictures = pictures[np.arange(batch) % len(pictures)]
     found = throughput(encoder, sizes, tokens, pictures, matrix)
-    note = f"{_device_name(encoder.device)}; {encoder.precision}; torch {metadata.version('torch')}"
+    note = (
+        f"{_device_name(encoder.device)}; {encoder.precision}; torch"
+        f" {metadata.version('torch')}"
+    )
     return [
-        (measure, "ours", row.part, 0, row.repeat, row.value, "FLOP/s", "measured", note) for row in found.itertuples()
+        (
+            measure,
+            "ours",
+            row.part,
+            0,
+            row.repeat,
+            row.value,
+            "FLOP/s",
+            "measured",
+            note,
+        )
+        for row in found.itertuples()
     ]
 
 
@@ -618,10 +897,12 @@ def _device_name(device: str) -> str:
 
 
 def fit_lines(rows: pd.DataFrame) -> list:
-    """Return the line time = start + each x languages of each contestant, by least squares over its runs.
+    """Return the line time = start + each x languages of each contestant, by least
+    squares over its runs.
 
-    `rows`: the table so far. Gives `start` and `each` in seconds, with 95 % intervals as `low` and `high` of each.
-    Raises InputError where there are fewer than three runs, or all have one number of languages.
+    `rows`: the table so far. Gives `start` and `each` in seconds, with 95 % intervals
+    as `low` and `high` of each. Raises InputError where there are fewer than three
+    runs, or all have one number of languages.
     """
     from scipy import stats
 
@@ -629,68 +910,98 @@ def fit_lines(rows: pd.DataFrame) -> list:
     found = []
     for name, part in runs.groupby("contestant", sort=False):
         if len(part) < 3 or part["languages"].nunique() < 2:
-            raise InputError("A line needs three runs with two numbers of languages at least: give more steps.")
+            raise InputError(
+                "A line needs three runs with two numbers of languages at least: give"
+                " more steps."
+            )
         line = stats.linregress(part["languages"], part["value"])
         width = stats.t.ppf(0.975, len(part) - 2)
         for which, value, error in (
-            ("each", line.slope, line.stderr), ("start", line.intercept, line.intercept_stderr)
-        ):  # fmt: skip
+            ("each", line.slope, line.stderr),
+            ("start", line.intercept, line.intercept_stderr),
+        ):
             for end, place in (
                 (which, value),
                 (f"{which} low", value - width * error),
                 (f"{which} high", value + width * error),
             ):
-                found.append(("line", name, end, 0, 0, place, "s", "fitted", f"n = {len(part)} runs"))
+                found.append(
+                    (
+                        "line",
+                        name,
+                        end,
+                        0,
+                        0,
+                        place,
+                        "s",
+                        "fitted",
+                        f"n = {len(part)} runs",
+                    )
+                )
     return found
 
 
 def released_workload() -> pd.DataFrame:
-    """Return what evaluating the released Babel-ImageNet takes: one row for each of its 93 languages.
+    """Return what evaluating the released Babel-ImageNet takes: one row for each of its
+    93 languages.
 
-    Columns: lang, n_classes, texts (80 prompts for each class), unique (of them different, as released), images (50 for
-    each class). Classes and prompts are counted, not read: the labels are not free.
+    Columns: lang, n_classes, texts (80 prompts for each class), unique (of them
+    different, as released), images (50 for each class). Classes and prompts are
+    counted, not read: the labels are not free.
     """
     classes = pd.read_csv(COVERAGE).set_index("lang")["n_classes"]
     different = prompts.released_defects().set_index("lang")["n_unique"]
     codes = sorted([*different.index, *WITHOUT_PROMPTS])
     table = pd.DataFrame({"lang": codes, "n_classes": classes[codes].to_numpy()})
     table["texts"] = 80 * table["n_classes"]
-    table["unique"] = table["lang"].map(different).fillna(80).astype(int) * table["n_classes"]
+    table["unique"] = (
+        table["lang"].map(different).fillna(80).astype(int) * table["n_classes"]
+    )
     table["images"] = PER_CLASS * table["n_classes"]
     return table
 
 
 def unit_costs(rows: pd.DataFrame, pictures: int) -> pd.DataFrame:
-    """Return the seconds of one loading, one picture and one text, for each contestant and repeat.
+    """Return the seconds of one loading, one picture and one text, for each contestant
+    and repeat.
 
-    `rows`: the table so far; `pictures`: how many each run had. All runs of a repeat are taken together, so that the
-    large ones weigh more. For `ours` a text is a token of a batch, padding included: its cost goes by those.
-    `start`: what starting the processes that decode takes, each time anew, where a program has such; it is no cost of a
-    picture, and would count for much in runs with few.
+    `rows`: the table so far; `pictures`: how many each run had. All runs of a repeat
+    are taken together, so that the large ones weigh more. For `ours` a text is a token
+    of a batch, padding included: its cost goes by those. `start`: what starting the
+    processes that decode takes, each time anew, where a program has such; it is no cost
+    of a picture, and would count for much in runs with few.
     """
     runs = rows[rows["measure"] == "end to end"]
     start = rows.loc[rows["measure"] == "start of decoding", "value"].median()
-    counts = rows[rows["measure"] == "counts"].pivot(index=["languages", "repeat"], columns="part", values="value")
+    counts = rows[rows["measure"] == "counts"].pivot(
+        index=["languages", "repeat"], columns="part", values="value"
+    )
     found = []
     for (name, repeat), part in runs.groupby(["contestant", "repeat"], sort=False):
         seconds = part.groupby("part")["value"].sum()
         steps = part["languages"].unique()
-        times = steps.sum() if name == "clip-benchmark" else len(steps)  # loadings, and rounds of the pictures
+        # Loadings, and rounds of the pictures.
+        times = steps.sum() if name == "clip-benchmark" else len(steps)
         own = 0.0 if name == "ours" else start
         done = counts.loc[[(step, repeat) for step in steps]].sum()
         texts = seconds["texts"] / (done["padded"] if name == "ours" else done["texts"])
         image = (seconds["images"] - times * own) / (times * pictures)
         found.append((name, repeat, seconds["load"] / times, own, image, texts))
-    return pd.DataFrame(found, columns=["contestant", "repeat", "load", "start", "images", "texts"])
+    return pd.DataFrame(
+        found, columns=["contestant", "repeat", "load", "start", "images", "texts"]
+    )
 
 
 def project(costs: pd.DataFrame, work: pd.DataFrame, tokens: float) -> pd.DataFrame:
-    """Return the seconds that each contestant would take for a workload, part by part: contestant, repeat, part, value.
+    """Return the seconds that each contestant would take for a workload, part by part:
+    contestant, repeat, part, value.
 
-    `costs` as `unit_costs` gives them; `work` as `released_workload`; `tokens`: mean tokens of a prompt in ours, with
-    its padding. CLIP_benchmark loads once, and encodes the pictures of its classes, for each language; it and the
-    paper's procedure encode all texts, ours only those that differ. The other two load once and encode 50,000 pictures
-    once. Scores are left out: they are one small product of matrices in all three.
+    `costs` as `unit_costs` gives them; `work` as `released_workload`; `tokens`: mean
+    tokens of a prompt in ours, with its padding. CLIP_benchmark loads once, and encodes
+    the pictures of its classes, for each language; it and the paper's procedure encode
+    all texts, ours only those that differ. The other two load once and encode 50,000
+    pictures once. Scores are left out: they are one small product of matrices in all
+    three.
     """
     rows = []
     for cost in costs.itertuples():
@@ -699,17 +1010,29 @@ def project(costs: pd.DataFrame, work: pd.DataFrame, tokens: float) -> pd.DataFr
         parts = {
             "load": cost.load * times,
             "images": cost.start * times + cost.images * images,
-            "texts": cost.texts * (work["unique"].sum() * tokens if cost.contestant == "ours" else work["texts"].sum()),
+            "texts": (
+                cost.texts
+                * (
+                    work["unique"].sum() * tokens
+                    if cost.contestant == "ours"
+                    else work["texts"].sum()
+                )
+            ),
         }
-        rows += [(cost.contestant, cost.repeat, part, value) for part, value in parts.items()]
+        rows += [
+            (cost.contestant, cost.repeat, part, value) for part, value in parts.items()
+        ]
     return pd.DataFrame(rows, columns=["contestant", "repeat", "part", "value"])
 
 
-def mean_tokens(folder: Path, work: pd.DataFrame, each: int = 20) -> tuple[float, float]:
-    """Return the mean tokens of a prompt that differs, and of a label alone, over the languages of a workload.
+def mean_tokens(
+    folder: Path, work: pd.DataFrame, each: int = 20
+) -> tuple[float, float]:
+    """Return the mean tokens of a prompt that differs, and of a label alone, over the
+    languages of a workload.
 
-    Counted with labels that ship, `each` of a language at most, and weighted by the workload's classes; a language
-    without labels counts as the mean of the others.
+    Counted with labels that ship, `each` of a language at most, and weighted by the
+    workload's classes; a language without labels counts as the mean of the others.
     """
     from tokenizers import Tokenizer
 
@@ -719,52 +1042,106 @@ def mean_tokens(folder: Path, work: pd.DataFrame, each: int = 20) -> tuple[float
     found = []
     for row in work.itertuples():
         own = shipped.loc[shipped["lang"] == row.lang, "label"].tolist()[:each]
-        different = list(dict.fromkeys(forms.loc[forms["lang"] == row.lang, "template"]))
-        texts = [" ".join(text.split()) for label in own for text in prompts.fill(different, label)]
+        different = list(
+            dict.fromkeys(forms.loc[forms["lang"] == row.lang, "template"])
+        )
+        texts = [
+            " ".join(text.split())
+            for label in own
+            for text in prompts.fill(different, label)
+        ]
         if own:
-            whole, alone = (np.mean([len(one.ids) for one in tokenizer.encode_batch(given)]) for given in (texts, own))
+            whole, alone = (
+                np.mean([len(one.ids) for one in tokenizer.encode_batch(given)])
+                for given in (texts, own)
+            )
             found.append((whole, alone, row.unique, row.n_classes))
     whole, alone, unique, classes = np.array(found).T
-    return float(np.average(whole, weights=unique)), float(np.average(alone, weights=classes))
+    return float(np.average(whole, weights=unique)), float(
+        np.average(alone, weights=classes)
+    )
 
 
-def projections(rows: pd.DataFrame, folder: Path, pictures: int, sizes: dict = REAL) -> list:
-    """Return the rows of the released Babel-ImageNet's 93 languages: what they take, fitted from the costs of units.
+def projections(
+    rows: pd.DataFrame, folder: Path, pictures: int, sizes: dict = REAL
+) -> list:
+    """Return the rows of the released Babel-ImageNet's 93 languages: what they take,
+    fitted from the costs of units.
 
-    Twice: with 80 prompts for each class, and with the label alone, which the paper reports as well.
+    Twice: with 80 prompts for each class, and with the label alone, which the paper
+    reports as well.
     """
     work, costs = released_workload(), unit_costs(rows, pictures)
     whole, alone = mean_tokens(folder, work)
     # Padding as in the largest run: with more texts there is less.
-    counts = rows[(rows["measure"] == "counts") & (rows["languages"] == rows["languages"].max())]
+    counts = rows[
+        (rows["measure"] == "counts") & (rows["languages"] == rows["languages"].max())
+    ]
     counts = counts.groupby("part")["value"].mean()
     padding = counts["padded"] / counts["tokens"]
     found = [
-        ("unit", row.contestant, part, 0, row.repeat, getattr(row, part), unit, "measured", "")
+        (
+            "unit",
+            row.contestant,
+            part,
+            0,
+            row.repeat,
+            getattr(row, part),
+            unit,
+            "measured",
+            "",
+        )
         for row in costs.itertuples()
         for part, unit in (
-            ("load", "s"), ("start", "s"), ("images", "s/image"),
+            ("load", "s"),
+            ("start", "s"),
+            ("images", "s/image"),
             ("texts", "s/token" if row.contestant == "ours" else "s/text"),
         )
-    ]  # fmt: skip
+    ]
     bare = work.assign(texts=work["n_classes"], unique=work["n_classes"])
-    for measure, task, tokens in (("93 languages", work, whole), ("93 languages, labels alone", bare, alone)):
+    for measure, task, tokens in (
+        ("93 languages", work, whole),
+        ("93 languages, labels alone", bare, alone),
+    ):
         for row in project(costs, task, padding * tokens).itertuples():
             found.append(
-                (measure, row.contestant, row.part, len(task), row.repeat, row.value, "s", "fitted", "from unit costs")
+                (
+                    measure,
+                    row.contestant,
+                    row.part,
+                    len(task),
+                    row.repeat,
+                    row.value,
+                    "s",
+                    "fitted",
+                    "from unit costs",
+                )
             )
-        counted = {"texts": task["texts"].sum(), "unique": task["unique"].sum(), "classes": task["n_classes"].sum(),
-                   "images again": task["images"].sum(), "images": PICTURES, "tokens of a text": tokens,
-                   "padding": padding}  # fmt: skip
+        counted = {
+            "texts": task["texts"].sum(),
+            "unique": task["unique"].sum(),
+            "classes": task["n_classes"].sum(),
+            "images again": task["images"].sum(),
+            "images": PICTURES,
+            "tokens of a text": tokens,
+            "padding": padding,
+        }
         found += [
             (measure, "", part, len(task), 0, float(value), "", "counted", "workload")
             for part, value in counted.items()
         ]
-        # What a text and a picture take in matrix products: the ratio that programs of one speed would have.
-        fixed, trimmed = (text_flops(np.array([length]), sizes) for length in (sizes["context"], tokens))
+        # What a text and a picture take in matrix products: the ratio that programs of
+        # one speed would have.
+        fixed, trimmed = (
+            text_flops(np.array([length]), sizes)
+            for length in (sizes["context"], tokens)
+        )
         operations = {
             "ours": task["unique"].sum() * trimmed + image_flops(PICTURES, sizes),
-            "clip-benchmark": task["texts"].sum() * fixed + image_flops(task["images"].sum(), sizes),
+            "clip-benchmark": (
+                task["texts"].sum() * fixed + image_flops(task["images"].sum(), sizes)
+            ),
             "paper": task["texts"].sum() * fixed + image_flops(PICTURES, sizes),
         }
         found += [
@@ -774,17 +1151,42 @@ def projections(rows: pd.DataFrame, folder: Path, pictures: int, sizes: dict = R
     return found
 
 
-def run_retrieval(images: int, each: int, codes: int, sample: int, threads: int, say: Callable, d: int = 512) -> list:
-    """Return the rows of ranking `images` images with `each` captions in `codes` languages, both ways, on the CPU.
+def _check_ranks(ours: pd.DataFrame, results: list[tuple], what: str) -> None:
+    """Raise RuntimeError unless our first queries have the rank, ties and NDCG of the
+    results of `_loop`.
+    """
+    ours = ours.head(len(results))
+    ranks = ours[["rank", "tied", "n_tied_correct"]].to_numpy()
+    same = (ranks == [row[:3] for row in results]).all()
+    gains = [row[3] for row in results]
+    if not same or not np.allclose(ours["ndcg20"], gains, atol=1e-4):
+        raise RuntimeError(
+            f"The ranks or NDCG of {what} are not those of a loop over queries."
+        )
 
-    Embeddings are random: a caption's is its image's with noise, so much that four in ten captions find their image, as
-    with real models; other noise in each language, made when its turn comes. Times are for all languages. `ours`,
-    "whole": from embeddings to a table of ranks, ties and NDCG@20; "products": the products of matrices among it, timed
-    alone. `plain loop`: given the scores, it takes one query after the other, sorts its scores and the English ones by
-    a stable sort, and counts; "without English": the English order is given too. It is timed on the first `sample`
-    queries of English and of one other language, each way, and scaled to all queries. Memory is the peak of this
-    process, Python and torch included.
-    Raises RuntimeError where rank, ties or NDCG of one of these queries are not ours.
+
+def run_retrieval(
+    images: int,
+    each: int,
+    codes: int,
+    sample: int,
+    threads: int,
+    say: Callable,
+    d: int = 512,
+) -> list:
+    """Return the rows of ranking `images` images with `each` captions in `codes`
+    languages, both ways, on the CPU.
+
+    Embeddings are random: a caption's is its image's with noise, so much that four in
+    ten captions find their image, as with real models; other noise in each language,
+    made when its turn comes. Times are for all languages. `ours`, "whole": from
+    embeddings to a table of ranks, ties and NDCG@20; "products": the products of
+    matrices among it, timed alone. `plain loop`: given the scores, it takes one query
+    after the other, sorts its scores and the English ones by a stable sort, and counts;
+    "without English": the English order is given too. It is timed on the first `sample`
+    queries of English and of one other language, each way, and scaled to all queries.
+    Memory is the peak of this process, Python and torch included. Raises RuntimeError
+    where rank, ties or NDCG of one of these queries are not ours.
     """
     import resource
 
@@ -793,13 +1195,22 @@ def run_retrieval(images: int, each: int, codes: int, sample: int, threads: int,
     torch.set_num_threads(threads)
     gallery = [f"{number:06}" for number in range(images)]
     owner = np.repeat(np.arange(images), each)
-    table = pd.DataFrame({"captions": "made", "lang": "", "image": np.repeat(gallery, each), "caption": "-"})
+    table = pd.DataFrame(
+        {
+            "captions": "made",
+            "lang": "",
+            "image": np.repeat(gallery, each),
+            "caption": "-",
+        }
+    )
     table["number"] = np.tile(np.arange(each), images)
     pictures = zeroshot.normalise(np.random.default_rng(0).normal(size=(images, d)))
     names, making = ["en", *(f"x{number}" for number in range(1, codes))], 0.0
 
     def texts(lang: str) -> np.ndarray:
-        noise = np.random.default_rng(names.index(lang) + 1).standard_normal((len(owner), d), np.float32)
+        noise = np.random.default_rng(names.index(lang) + 1).standard_normal(
+            (len(owner), d), np.float32
+        )
         return pictures[owner] + 0.3 * noise
 
     def parts():
@@ -813,46 +1224,91 @@ def run_retrieval(images: int, each: int, codes: int, sample: int, threads: int,
     began = time.perf_counter()
     found = retrieval.evaluate(pictures, gallery, parts(), "all")
     whole = time.perf_counter() - began - making
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**30 if sys.platform == "darwin" else 2**20)
-    say(f"Retrieval, {images:,} images, {len(owner):,} captions, {codes} languages: {whole:.1f} s, {peak:.2f} GiB")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
+        2**30 if sys.platform == "darwin" else 2**20
+    )
+    say(
+        f"Retrieval, {images:,} images, {len(owner):,} captions, {codes} languages:"
+        f" {whole:.1f} s, {peak:.2f} GiB"
+    )
     right = {
         "t2i": [{image} for image in owner.tolist()],
         "i2t": [set(range(n, n + each)) for n in range(0, images * each, each)],
     }
     products, loop, bare, compared = 0.0, 0.0, 0.0, 0
     for lang in (names[0], names[-1]):
-        pair = {code: torch.from_numpy(zeroshot.normalise(texts(code))) for code in (lang, "en")}
+        pair = {
+            code: torch.from_numpy(zeroshot.normalise(texts(code)))
+            for code in (lang, "en")
+        }
         for direction in retrieval.DIRECTIONS:
-            seconds, scores = _scores(pair, torch.from_numpy(zeroshot.normalise(pictures)), direction, sample)
-            # English's own products with the images are made twice more: to be kept, and for the order of captions.
+            seconds, scores = _scores(
+                pair, torch.from_numpy(zeroshot.normalise(pictures)), direction, sample
+            )
+            # English's own products with the images are made twice more: to be kept,
+            # and for the order of captions.
             products += seconds * (1 if lang == "en" else codes - 1)
             began = time.perf_counter()
             orders = [np.argsort(-row, kind="stable") for row in scores["en"]]
             english = time.perf_counter() - began
             began = time.perf_counter()
-            asked = zip(scores[lang], scores["en"], orders, right[direction], strict=False)
+            asked = zip(
+                scores[lang], scores["en"], orders, right[direction], strict=False
+            )
             results = [_loop(*query) for query in asked]
             spent = time.perf_counter() - began
             queries = len(owner) if direction == "t2i" else images
             share = queries / len(results) * (1 if lang == "en" else codes - 1)
-            loop, bare, compared = loop + (spent + english) * share, bare + spent * share, compared + len(results)
-            ours = found[(found["lang"] == lang) & (found["direction"] == direction)].head(len(results))
-            same = (ours[["rank", "tied", "n_tied_correct"]].to_numpy() == [row[:3] for row in results]).all()
-            if not same or not np.allclose(ours["ndcg20"], [row[3] for row in results], atol=1e-4):
-                raise RuntimeError(f"The ranks or NDCG of {direction} in {lang} are not those of a loop over queries.")
+            loop += (spent + english) * share
+            bare += spent * share
+            compared += len(results)
+            of_lang = (found["lang"] == lang) & (found["direction"] == direction)
+            _check_ranks(found[of_lang], results, f"{direction} in {lang}")
     note = f"{images} images x {len(owner)} captions; {threads} threads"
     kinds = [("ours", "whole", whole), ("ours", "products", products)]
     kinds += [("plain loop", "whole", loop), ("plain loop", "without English", bare)]
-    rows = [("retrieval", who, part, codes, 0, value, "s", "measured" if who == "ours" else "fitted", note)
-            for who, part, value in kinds]  # fmt: skip
-    rows.append(("retrieval", "ours", "memory", codes, 0, peak, "GiB", "measured", note))
-    rows.append(("retrieval", "", "equal", codes, 0, compared, "queries", "counted", "rank, ties and NDCG@20"))
-    say(f"A plain loop over queries, the same scores given: {loop:.0f} s (English order given too: {bare:.0f} s)")
+    rows = [
+        (
+            "retrieval",
+            who,
+            part,
+            codes,
+            0,
+            value,
+            "s",
+            "measured" if who == "ours" else "fitted",
+            note,
+        )
+        for who, part, value in kinds
+    ]
+    rows.append(
+        ("retrieval", "ours", "memory", codes, 0, peak, "GiB", "measured", note)
+    )
+    rows.append(
+        (
+            "retrieval",
+            "",
+            "equal",
+            codes,
+            0,
+            compared,
+            "queries",
+            "counted",
+            "rank, ties and NDCG@20",
+        )
+    )
+    say(
+        f"A plain loop over queries, the same scores given: {loop:.0f} s (English order"
+        f" given too: {bare:.0f} s)"
+    )
     return rows
 
 
-def _scores(texts: dict, images, direction: str, sample: int) -> tuple[float, dict[str, np.ndarray]]:
-    """Return the seconds of the products of all queries of one language, and scores of the first ones of each.
+def _scores(
+    texts: dict, images, direction: str, sample: int
+) -> tuple[float, dict[str, np.ndarray]]:
+    """Return the seconds of the products of all queries of one language, and scores of
+    the first ones of each.
 
     In the chunks of `retrieval`, so that scores are the same to the last bit.
     """
@@ -860,7 +1316,9 @@ def _scores(texts: dict, images, direction: str, sample: int) -> tuple[float, di
 
     step, seconds, kept = retrieval.ROWS, 0.0, {}
     for lang, vectors in texts.items():
-        queries, candidates = (vectors, images) if direction == "t2i" else (images, vectors)
+        queries, candidates = (
+            (vectors, images) if direction == "t2i" else (images, vectors)
+        )
         room, parts = torch.empty(min(step, len(queries)), len(candidates)), []
         began = time.perf_counter()
         for start in range(0, len(queries), step):
@@ -875,9 +1333,14 @@ def _scores(texts: dict, images, direction: str, sample: int) -> tuple[float, di
 
 
 def _discounted(scores: np.ndarray, ranking: np.ndarray, gains: np.ndarray) -> float:
-    """Return the discounted gains of the first 20 of a ranking; candidates that tie share the mean of theirs."""
+    """Return the discounted gains of the first 20 of a ranking; candidates that tie
+    share the mean of theirs.
+    """
     last = 20
-    while last < len(ranking) and scores[ranking[last - 1]] - scores[ranking[last]] <= zeroshot.TIE:
+    while (
+        last < len(ranking)
+        and scores[ranking[last - 1]] - scores[ranking[last]] <= zeroshot.TIE
+    ):
         last += 1
     places = ranking[:last]
     run = np.concatenate([[0], np.cumsum(-np.diff(scores[places]) > zeroshot.TIE)])
@@ -885,8 +1348,11 @@ def _discounted(scores: np.ndarray, ranking: np.ndarray, gains: np.ndarray) -> f
     return shared @ (1 / np.log2(np.arange(2, 2 + len(shared))))
 
 
-def _loop(scores: np.ndarray, english: np.ndarray, order: np.ndarray, right: set[int]) -> tuple:
-    """Return rank, tied, own and NDCG@20 of one query as their definitions say: its scores, sorted, and counted.
+def _loop(
+    scores: np.ndarray, english: np.ndarray, order: np.ndarray, right: set[int]
+) -> tuple:
+    """Return rank, tied, own and NDCG@20 of one query as their definitions say: its
+    scores, sorted, and counted.
 
     `order`: the candidates by their English scores, the best first.
     """
@@ -899,13 +1365,20 @@ def _loop(scores: np.ndarray, english: np.ndarray, order: np.ndarray, right: set
     rank = 1 + int((better & ~own).sum())
     gains = np.exp(100 * (english - english.max()).astype(float))
     gains /= gains.sum()
-    gained, most = _discounted(scores, ranking, gains), _discounted(english, order, gains)
+    gained = _discounted(scores, ranking, gains)
+    most = _discounted(english, order, gains)
     return rank, int((level & ~own).sum()), int((level & own).sum()), gained / most
 
 
 def about(threads: int, repeats: int, sizes: dict, note: str) -> list:
-    """Return the rows that describe machine, versions and settings; `note` says what was left out."""
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30 if hasattr(os, "sysconf") else 0
+    """Return the rows that describe machine, versions and settings; `note` says what
+    was left out.
+    """
+    memory = (
+        os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+        if hasattr(os, "sysconf")
+        else 0
+    )
     facts = {
         "processor": _processor(),
         "cores": os.cpu_count(),
@@ -914,13 +1387,26 @@ def about(threads: int, repeats: int, sizes: dict, note: str) -> list:
         "threads": f"{threads} for each contestant, and as many that decode pictures",
         "precision": "float32",
         "python": platform.python_version(),
-        **{name: metadata.version(name) for name in ("torch", "transformers", "open_clip_torch", "clip-benchmark")},
-        "model": f"{sizes['layers']} layers of width {sizes['width']}, {sizes['vocabulary']:,} pieces; random weights",
+        **{
+            name: metadata.version(name)
+            for name in ("torch", "transformers", "open_clip_torch", "clip-benchmark")
+        },
+        "model": (
+            f"{sizes['layers']} layers of width {sizes['width']},"
+            f" {sizes['vocabulary']:,} pieces; random weights"
+        ),
         "seed": 0,
-        "run": "full" if repeats > 1 else "quick: too small and too few runs for its numbers to mean much",
+        "run": (
+            "full"
+            if repeats > 1
+            else "quick: too small and too few runs for its numbers to mean much"
+        ),
         "left out": note or "nothing",
     }
-    return [("about", "", name, 0, 0, np.nan, "", "", str(value)) for name, value in facts.items()]
+    return [
+        ("about", "", name, 0, 0, np.nan, "", "", str(value))
+        for name, value in facts.items()
+    ]
 
 
 def _processor() -> str:
@@ -932,20 +1418,38 @@ def _processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def run(steps: dict[int, int], classes: int, each: int, sizes: dict, threads: int, say: Callable, repeats: int) -> list:
-    """Measure everything on this machine's CPU and return the rows of the table; see the module."""
+def run(
+    steps: dict[int, int],
+    classes: int,
+    each: int,
+    sizes: dict,
+    threads: int,
+    say: Callable,
+    repeats: int,
+) -> list:
+    """Measure everything on this machine's CPU and return the rows of the table; see
+    the module.
+    """
     import torch
 
     _clip_benchmark()
     torch.set_num_threads(threads)
     mirror = Path(os.environ.get("BABELATLAS_MIRROR", "")) / "imagenet-sample-images"
-    real = sorted(mirror.glob("*.JPEG"))[: None if repeats > 1 else 24] if os.environ.get("BABELATLAS_MIRROR") else []
+    real = (
+        sorted(mirror.glob("*.JPEG"))[: None if repeats > 1 else 24]
+        if os.environ.get("BABELATLAS_MIRROR")
+        else []
+    )
     own, forms = workload(list(LANGUAGES), classes)
     missing = []
     if not real:
-        missing.append("real photographs (there is no imagenet-sample-images in BABELATLAS_MIRROR)")
+        missing.append(
+            "real photographs (there is no imagenet-sample-images in BABELATLAS_MIRROR)"
+        )
     if not translated():
-        missing.append("translated prompts (they could not be had; CLIP's English ones are used)")
+        missing.append(
+            "translated prompts (they could not be had; CLIP's English ones are used)"
+        )
     rows = about(threads, repeats, sizes, "; ".join(missing))
     with tempfile.TemporaryDirectory() as place:
         folder, pictures = Path(place) / "model", Path(place) / "pictures"
@@ -953,8 +1457,23 @@ def run(steps: dict[int, int], classes: int, each: int, sizes: dict, threads: in
         make_model(folder, training_texts(), sizes)
         size = make_pictures(pictures, _classes(own), each)
         number = each * classes
-        say(f"{number} pictures of {size / number / 1000:.0f} kB, {classes} classes, {len(forms)} templates.")
-        rows.append(("images", "", "number", 0, 0, number, "images", "counted", f"{size / number / 1000:.0f} kB each"))
+        say(
+            f"{number} pictures of {size / number / 1000:.0f} kB, {classes} classes,"
+            f" {len(forms)} templates."
+        )
+        rows.append(
+            (
+                "images",
+                "",
+                "number",
+                0,
+                0,
+                number,
+                "images",
+                "counted",
+                f"{size / number / 1000:.0f} kB each",
+            )
+        )
         warm_up(folder, pictures, threads)
         rows += end_to_end(folder, pictures, steps, classes, threads, say)
         rows += images_alone(folder, pictures, "synthetic", repeats, threads, say)
@@ -965,7 +1484,9 @@ def run(steps: dict[int, int], classes: int, each: int, sizes: dict, threads: in
                 shutil.copy(path, photographs / path.name[:9])
             rows += images_alone(folder, photographs, "real", repeats, threads, say)
         say("Operations per second.")
-        rows += hardware(folder, "cpu", 2048, 32, 4096 if sizes is REAL else 256, "cpu", sizes)
+        rows += hardware(
+            folder, "cpu", 2048, 32, 4096 if sizes is REAL else 256, "cpu", sizes
+        )
         table = pd.DataFrame(rows, columns=COLUMNS)
         rows += fit_lines(table)
         rows += projections(table, folder, number, sizes)
@@ -973,14 +1494,21 @@ def run(steps: dict[int, int], classes: int, each: int, sizes: dict, threads: in
 
 
 def training_texts() -> list[str]:
-    """Return what the tokenizer is trained on: the labels that ship, and all templates at hand without their labels."""
+    """Return what the tokenizer is trained on: the labels that ship, and all templates
+    at hand without their labels.
+    """
     codes = released_workload()["lang"].tolist()
     forms = [*templates(codes)["template"], *prompts.templates("openai-80")]
-    return [*labels.shipped()["label"], *(text.replace("{}", " ") for text in dict.fromkeys(forms))]
+    return [
+        *labels.shipped()["label"],
+        *(text.replace("{}", " ") for text in dict.fromkeys(forms)),
+    ]
 
 
 def warm_up(folder: Path, pictures: Path, workers: int) -> None:
-    """Run every contestant once on one picture in one language, untimed: for imports, first calls, files first read."""
+    """Run every contestant once on one picture in one language, untimed: for imports,
+    first calls, files first read.
+    """
     own, forms = workload(list(LANGUAGES[:1]), 1)
     with tempfile.TemporaryDirectory() as place:
         wnid = own["wnid"].iloc[0]
@@ -991,33 +1519,69 @@ def warm_up(folder: Path, pictures: Path, workers: int) -> None:
 
 
 def in_a_process_of_its_own(function: Callable, *given) -> list:
-    """Return what a function returns, called in a new process, whose memory then is that of the call."""
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+    """Return what a function returns, called in a new process, whose memory then is
+    that of the call.
+    """
+    with ProcessPoolExecutor(
+        1, mp_context=multiprocessing.get_context("spawn")
+    ) as pool:
         return pool.submit(function, *given).result()
 
 
 def find_gpu(device: str) -> str:
-    """Return the GPU asked for; raises InputError for a device that is none, is unknown, or is not there."""
+    """Return the GPU asked for; raises InputError for a device that is none, is
+    unknown, or is not there.
+    """
     if device.partition(":")[0] == "cuda":
         import torch
 
         if not torch.cuda.is_available():
-            raise InputError("There is no GPU here whose speed could be measured: call this on a machine that has one.")
+            raise InputError(
+                "There is no GPU here whose speed could be measured: call this on a"
+                " machine that has one."
+            )
     device = find_device(device)
     if not device.startswith("cuda"):
-        raise InputError(f"The device {device!r} is no GPU that can be timed: give cuda or cuda:N.")
+        raise InputError(
+            f"The device {device!r} is no GPU that can be timed: give cuda or cuda:N."
+        )
     return device
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measure the engine against CLIP_benchmark and the paper's procedure; return the exit status: 0, or 1."""
-    parser = argparse.ArgumentParser(prog="python benchmarks/engine.py", description=main.__doc__)
-    parser.add_argument("--quick", action="store_true", help="small, to see that it runs; kept only with --output")
-    parser.add_argument("--gpu", action="store_true", help="only the share of a GPU's peak; other rows are kept")
-    parser.add_argument("--retrieval", action="store_true", help="only the ranks of retrieval; other rows are kept")
-    parser.add_argument("--device", default="cuda", help="with --gpu: the GPU, as cuda or cuda:1")
-    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="of each contestant; all cores")
-    parser.add_argument("--output", default="", help="the table to write; left out, the one that ships")
+    """Measure the engine against CLIP_benchmark and the paper's procedure; return the
+    exit status: 0, or 1.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python benchmarks/engine.py", description=main.__doc__
+    )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="small, to see that it runs; kept only with --output",
+    )
+    parser.add_argument(
+        "--gpu",
+        action="store_true",
+        help="only the share of a GPU's peak; other rows are kept",
+    )
+    parser.add_argument(
+        "--retrieval",
+        action="store_true",
+        help="only the ranks of retrieval; other rows are kept",
+    )
+    parser.add_argument(
+        "--device", default="cuda", help="with --gpu: the GPU, as cuda or cuda:1"
+    )
+    parser.add_argument(
+        "--threads",
+        type=int,
+        default=os.cpu_count() or 1,
+        help="of each contestant; all cores",
+    )
+    parser.add_argument(
+        "--output", default="", help="the table to write; left out, the one that ships"
+    )
     given = parser.parse_args(arguments)
     began = time.monotonic()
 
@@ -1026,7 +1590,9 @@ def main(arguments: list[str] | None = None) -> int:
 
     try:
         if given.threads < 1:
-            raise InputError(f"The number of threads is {given.threads}: expected at least 1.")
+            raise InputError(
+                f"The number of threads is {given.threads}: expected at least 1."
+            )
         path = tables.locate(given.output or OUTPUT)
         before = timings.read(path) if path.is_file() else pd.DataFrame(columns=COLUMNS)
         gpu = before[before["measure"] == "gpu"]
@@ -1040,7 +1606,10 @@ def main(arguments: list[str] | None = None) -> int:
             timings.write([*kept.itertuples(index=False, name=None), *rows], path)
             peak = rows[0][5]
             for row in rows:
-                print(f"{row[2]}: {row[5] / 1e12:.1f} TFLOP/s, {row[5] / peak:.0%} of the peak ({row[8]})")
+                print(
+                    f"{row[2]}: {row[5] / 1e12:.1f} TFLOP/s, {row[5] / peak:.0%} of the"
+                    f" peak ({row[8]})"
+                )
             return 0
         sizes = TRIAL if given.quick else COCO_SM
         if given.retrieval:
@@ -1056,7 +1625,9 @@ def main(arguments: list[str] | None = None) -> int:
             rows = run({1: 3, 2: 3, 4: 1}, 2, PER_CLASS, REAL, given.threads, say, 3)
         print(timings.report(pd.DataFrame(rows, columns=COLUMNS)))
         if given.output or not given.quick:
-            timings.write([*rows, *ranks, *gpu.itertuples(index=False, name=None)], path)
+            timings.write(
+                [*rows, *ranks, *gpu.itertuples(index=False, name=None)], path
+            )
             say(f"Written to {path}.")
     except (InputError, RuntimeError) as error:
         print(error, file=sys.stderr)

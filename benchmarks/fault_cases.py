@@ -1,7 +1,9 @@
-"""Faults other than kills of a run, each tried alone: what it does to a run, a download, an archive or a merge.
+"""Faults other than kills of a run, each tried alone: what it does to a run, a
+download, an archive or a merge.
 
-A try answers with one of `fault_outcomes.OUTCOMES`. `refused` is more than a sentence: once the fault is over, the same
-call must succeed with the same bytes. What cannot be tried here is "skipped", with the reason.
+A try answers with one of `fault_outcomes.OUTCOMES`. `refused` is more than a sentence:
+once the fault is over, the same call must succeed with the same bytes. What cannot be
+tried here is "skipped", with the reason.
 """
 
 import contextlib
@@ -36,7 +38,7 @@ from fault_runs import (
     same,
     start,
     wait_for_work,
-)  # fmt: skip
+)
 
 FREE = 1_600_000  # bytes that a full disk has left at most
 FILE = 3_000_000  # bytes of what is downloaded
@@ -44,7 +46,9 @@ MEMBERS = 3000  # files in the archive that is unpacked
 
 
 class Case(NamedTuple):
-    """A fault, what it hits, and the function that tries it: study, jobs, chance -> outcome and note."""
+    """A fault, what it hits, and the function that tries it: study, jobs, chance ->
+    outcome and note.
+    """
 
     fault: str
     kind: str
@@ -59,14 +63,26 @@ def attempt(case: Case, study: Study, jobs: dict, chance: random.Random) -> list
 
 def some(jobs: dict, chance: random.Random, kinds: list[str]) -> list[str]:
     """Return the outputs of one job of each kind."""
-    logs = [chance.choice([log for log in sorted(jobs) if jobs[log]["kind"] == kind]) for kind in kinds]
+    logs = [
+        chance.choice([log for log in sorted(jobs) if jobs[log]["kind"] == kind])
+        for kind in kinds
+    ]
     return [name for log in logs for name in jobs[log]["outputs"]]
 
 
-def judged(study: Study, jobs: dict, names: list[str], began: float, finished: set[str], told: str) -> tuple[str, str]:
-    """Return the outcome of a run that has ended under a fault which is over now, and what is wrong.
+def judged(
+    study: Study,
+    jobs: dict,
+    names: list[str],
+    began: float,
+    finished: set[str],
+    told: str,
+) -> tuple[str, str]:
+    """Return the outcome of a run that has ended under a fault which is over now, and
+    what is wrong.
 
-    `told`: words that its sentence must hold where it failed. The run is called again, which must complete it.
+    `told`: words that its sentence must hold where it failed. The run is called again,
+    which must complete it.
     """
     text = said(study.disturbed).read_text(encoding="utf-8")
     lost = damage(study, jobs, finished, began)
@@ -74,7 +90,9 @@ def judged(study: Study, jobs: dict, names: list[str], began: float, finished: s
     again = complete(start(study, asked(study, jobs, names)), study)
     lost += differences(study)
     if lost or not again:
-        ended = [] if again else [_end(said(study.disturbed).read_text(encoding="utf-8"))]
+        ended = (
+            [] if again else [_end(said(study.disturbed).read_text(encoding="utf-8"))]
+        )
         return "lost", "; ".join([*lost, *ended])
     if not failed:
         return "recovered", ""
@@ -88,24 +106,47 @@ def _end(text: str) -> str:
 
 
 def _table_kinds(chance: random.Random) -> list[str]:
-    return chance.sample(["words", "labels", "training", "adapters", "embedding", "evaluation", "chapters"], 2)
+    return chance.sample(
+        [
+            "words",
+            "labels",
+            "training",
+            "adapters",
+            "embedding",
+            "evaluation",
+            "chapters",
+        ],
+        2,
+    )
 
 
-def begun(study: Study, jobs: dict, chance: random.Random, kinds: list[str]) -> tuple[list[str], set[str], float]:
-    """Delete the outputs of jobs of some kinds; return them, the tables that are left, and the time."""
+def begun(
+    study: Study, jobs: dict, chance: random.Random, kinds: list[str]
+) -> tuple[list[str], set[str], float]:
+    """Delete the outputs of jobs of some kinds; return them, the tables that are left,
+    and the time.
+    """
     names = some(jobs, chance, kinds)
     remove(study.disturbed, names)
-    finished = {name for name in result_files(study.disturbed, study.run) if same(study, name)}
+    finished = {
+        name for name in result_files(study.disturbed, study.run) if same(study, name)
+    }
     return names, finished, time.time()
 
 
-# --- Folders ---------------------------------------------------------------------------------------------------------
+# --- Folders
+# --------------------------------------------------------------------------------------
 
 
 def cache_removed(study: Study, jobs: dict, chance: random.Random) -> tuple[str, str]:
-    """Delete every cache while jobs are at work: the user's, the embeddings', and that of notebooks."""
+    """Delete every cache while jobs are at work: the user's, the embeddings', and that
+    of notebooks.
+    """
     names, finished, began = begun(
-        study, jobs, chance, ["embedding", "adapters", chance.choice(["words", "evaluation"])]
+        study,
+        jobs,
+        chance,
+        ["embedding", "adapters", chance.choice(["words", "evaluation"])],
     )
     run = start(study, names)
     wait_for_work(run, study, jobs, began)
@@ -130,7 +171,15 @@ def read_only(study: Study, jobs: dict, chance: random.Random) -> tuple[str, str
     """Run with a folder that cannot be written to."""
     kinds = _table_kinds(chance)
     names, finished, began = begun(study, jobs, chance, kinds)
-    place = chance.choice([Path(names[0]).parent, study.run / "logs", study.run / "notebooks", study.run, Path()])
+    place = chance.choice(
+        [
+            Path(names[0]).parent,
+            study.run / "logs",
+            study.run / "notebooks",
+            study.run,
+            Path(),
+        ]
+    )
     with mounted(study, str(place), chance) as reason:
         if reason:
             return "skipped", reason
@@ -141,9 +190,11 @@ def read_only(study: Study, jobs: dict, chance: random.Random) -> tuple[str, str
 
 @contextlib.contextmanager
 def mounted(study: Study, what: str, chance: random.Random) -> Iterator[str]:
-    """Mount for a while what makes a fault; yields "" or the reason why that cannot be done here.
+    """Mount for a while what makes a fault; yields "" or the reason why that cannot be
+    done here.
 
-    `what`: "tmpfs" for a full disk in place of the whole folder, else the path below it that becomes read-only.
+    `what`: "tmpfs" for a full disk in place of the whole folder, else the path below it
+    that becomes read-only.
     """
     if os.geteuid() != 0 or not shutil.which("mount"):
         yield "mounting needs Linux and root"
@@ -153,13 +204,20 @@ def mounted(study: Study, what: str, chance: random.Random) -> Iterator[str]:
     aside = study.disturbed.with_name("aside")
     if what == "tmpfs":
         size = sum(file.lstat().st_blocks * 512 + 4096 for file in place.rglob("*"))
-        options = [["-t", "tmpfs", "-o", f"size={size + 50_000_000}", "tmpfs", str(place)]]
+        options = [
+            ["-t", "tmpfs", "-o", f"size={size + 50_000_000}", "tmpfs", str(place)]
+        ]
         place.rename(aside)
         place.mkdir()
     else:
-        options = [["--bind", str(place), str(place)], ["-o", "remount,ro,bind", str(place)]]
+        options = [
+            ["--bind", str(place), str(place)],
+            ["-o", "remount,ro,bind", str(place)],
+        ]
     for given in options:
-        done = subprocess.run(["mount", *given], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["mount", *given], capture_output=True, text=True, check=False
+        )
         if done.returncode:
             _unmount(place, aside)
             yield f"mount: {done.stderr.strip()}"
@@ -169,22 +227,32 @@ def mounted(study: Study, what: str, chance: random.Random) -> Iterator[str]:
             shutil.copytree(aside, place, dirs_exist_ok=True)
             disk = os.statvfs(place)
             with (place / "filler").open("wb") as file:
-                file.write(bytes(max(0, disk.f_bavail * disk.f_frsize - chance.randint(0, FREE))))
+                file.write(
+                    bytes(
+                        max(0, disk.f_bavail * disk.f_frsize - chance.randint(0, FREE))
+                    )
+                )
         yield ""
     finally:
         if aside.exists():  # what the run did on the full disk is what is judged
             (place / "filler").unlink(missing_ok=True)
-            shutil.copytree(place, study.disturbed.with_name("after"), dirs_exist_ok=True)
+            shutil.copytree(
+                place, study.disturbed.with_name("after"), dirs_exist_ok=True
+            )
         _unmount(place, aside)
 
 
 def clear(study: Study) -> None:
-    """End what a campaign that was stopped in the middle has left: processes, mounts, a folder put aside."""
+    """End what a campaign that was stopped in the middle has left: processes, mounts, a
+    folder put aside.
+    """
     for process in processes(study.disturbed):
         with contextlib.suppress(ProcessLookupError):
             os.kill(process, signal.SIGKILL)
     mounts = Path("/proc/self/mounts")
-    for line in reversed(mounts.read_text(encoding="utf-8").splitlines() if mounts.exists() else []):
+    for line in reversed(
+        mounts.read_text(encoding="utf-8").splitlines() if mounts.exists() else []
+    ):
         place = Path(line.split()[1].replace("\\040", " "))
         if place.is_relative_to(study.disturbed):
             subprocess.run(["umount", str(place)], capture_output=True, check=False)
@@ -218,7 +286,8 @@ def clock_back(study: Study, jobs: dict, chance: random.Random) -> tuple[str, st
     return judged(study, jobs, names, began, finished, "clock")
 
 
-# --- Two at once -----------------------------------------------------------------------------------------------------
+# --- Two at once
+# --------------------------------------------------------------------------------------
 
 
 def two_runs(study: Study, jobs: dict, chance: random.Random) -> tuple[str, str]:
@@ -227,17 +296,33 @@ def two_runs(study: Study, jobs: dict, chance: random.Random) -> tuple[str, str]
     run = start(study, names)
     wait_for_work(run, study, jobs, began)
     second = subprocess.run(
-        [sys.executable, "-m", "babelatlas", "locked", "true"], cwd=study.disturbed, env=environment(study.disturbed),
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [sys.executable, "-m", "atlas_study", "locked", "true"],
+        cwd=study.disturbed,
+        env=environment(study.disturbed),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     complete(run, study)
     outcome, note = judged(study, jobs, names, began, finished, "")
-    one = second.returncode == 1 and second.stderr.count("\n") == 1 and "Another run works" in second.stderr
-    return ("refused" if one else "unclear", second.stderr) if outcome == "recovered" else (outcome, note)
+    one = (
+        second.returncode == 1
+        and second.stderr.count("\n") == 1
+        and "Another run works" in second.stderr
+    )
+    return (
+        ("refused" if one else "unclear", second.stderr)
+        if outcome == "recovered"
+        else (outcome, note)
+    )
 
 
-def two_runs_unlocked(study: Study, jobs: dict, chance: random.Random) -> tuple[str, str]:
-    """Let two runs without the folder's lock make the same tables at once, by Snakemake alone."""
+def two_runs_unlocked(
+    study: Study, jobs: dict, chance: random.Random
+) -> tuple[str, str]:
+    """Let two runs without the folder's lock make the same tables at once, by Snakemake
+    alone.
+    """
     names, finished, began = begun(study, jobs, chance, _table_kinds(chance))
     first = start(study, names, locked=False)
     time.sleep(chance.uniform(0, 3))
@@ -254,10 +339,32 @@ def two_notebooks(study: Study, jobs: dict, chance: random.Random) -> tuple[str,
     place.mkdir()
     shutil.copy(ROOT / "Snakefile", place)
     notebook = ROOT / "notebooks" / "stages" / "61_labels.ipynb"
-    given = ["--parameter", f"senses={study.disturbed / study.run / 'senses' / 'senses.parquet'}"]
-    given += ["--parameter", "languages=[en, de]", "--parameter", f"output={place / 'labels.parquet'}"]
-    words = [sys.executable, "-m", "babelatlas", "run", str(notebook), *given, "--output", str(place / "page.ipynb")]
-    settings = {"cwd": place, "env": environment(place), "text": True, "stdout": subprocess.DEVNULL}
+    given = [
+        "--parameter",
+        f"senses={study.disturbed / study.run / 'senses' / 'senses.parquet'}",
+    ]
+    given += [
+        "--parameter",
+        "languages=[en, de]",
+        "--parameter",
+        f"output={place / 'labels.parquet'}",
+    ]
+    words = [
+        sys.executable,
+        "-m",
+        "atlas_study",
+        "run",
+        str(notebook),
+        *given,
+        "--output",
+        str(place / "page.ipynb"),
+    ]
+    settings = {
+        "cwd": place,
+        "env": environment(place),
+        "text": True,
+        "stdout": subprocess.DEVNULL,
+    }
     told, made = [], []
     for count in (1, 2):
         running = []
@@ -266,12 +373,15 @@ def two_notebooks(study: Study, jobs: dict, chance: random.Random) -> tuple[str,
             time.sleep(chance.uniform(0, 2) if count > 1 else 0)
         told += [run.communicate()[1] for run in running]
         if any(run.returncode for run in running):
-            return ("unclear" if "Traceback" in "".join(told) else "lost"), _end("".join(told))
+            return ("unclear" if "Traceback" in "".join(told) else "lost"), _end(
+                "".join(told)
+            )
         made.append((place / "labels.parquet").read_bytes())
     return ("recovered", "") if made[0] == made[1] else ("lost", "the tables differ")
 
 
-# --- Downloads, archives, merges -------------------------------------------------------------------------------------
+# --- Downloads, archives, merges
+# --------------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
@@ -296,7 +406,9 @@ def served(content: bytes, behave: Callable) -> Iterator[str]:
 
 
 def _send(handler, content: bytes, share: float = 1.0, pause: float = 0.0) -> None:
-    """Promise all of `content` and send a share of it, in pieces with pauses between them."""
+    """Promise all of `content` and send a share of it, in pieces with pauses between
+    them.
+    """
     handler.send_response(200)
     handler.send_header("Content-Length", str(len(content)))
     handler.end_headers()
@@ -326,14 +438,21 @@ print(download.unpack(Path({archive!r})))
 
 
 def _python(
-    code: str, folder: Path, kill_after: float | None = None, ready: Callable[[], bool] = lambda: True
+    code: str,
+    folder: Path,
+    kill_after: float | None = None,
+    ready: Callable[[], bool] = lambda: True,
 ) -> tuple[int, str, str]:
-    """Run Python code; return exit status and output. `kill_after`: seconds from `ready` on until it is killed."""
+    """Run Python code; return exit status and output. `kill_after`: seconds from
+    `ready` on until it is killed.
+    """
     settings = environment(folder)
     settings.pop("BABELATLAS_MIRROR", None)
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     words = [sys.executable, "-c", code]
-    run = subprocess.Popen(words, cwd=folder, env=settings, start_new_session=True, **pipes)
+    run = subprocess.Popen(
+        words, cwd=folder, env=settings, start_new_session=True, **pipes
+    )
     if kill_after is not None:
         while run.poll() is None and not ready():
             time.sleep(0.01)
@@ -352,8 +471,12 @@ def _scratch(study: Study) -> Path:
     return place
 
 
-def _fetched(content: bytes, place: Path, behave: Callable, *killed) -> tuple[int, str, str]:
-    """Fetch `content` with `download.file`; return exit status and output. `killed`: as the last two of `_python`."""
+def _fetched(
+    content: bytes, place: Path, behave: Callable, *killed
+) -> tuple[int, str, str]:
+    """Fetch `content` with `download.file`; return exit status and output. `killed`: as
+    the last two of `_python`.
+    """
     with served(content, behave) as address:
         code = FETCH.format(address=address, digest=hashlib.sha256(content).hexdigest())
         return _python(code, place, *killed)
@@ -361,21 +484,37 @@ def _fetched(content: bytes, place: Path, behave: Callable, *killed) -> tuple[in
 
 def download_cut(study: Study, jobs: dict, chance: random.Random) -> tuple[str, str]:
     """Cut a download in its middle, then fetch again."""
-    place, content, share = _scratch(study), chance.randbytes(FILE), chance.uniform(0, 0.999)
-    status, _, told = _fetched(content, place, lambda handler, all_: _send(handler, all_, share))
+    place = _scratch(study)
+    content = chance.randbytes(FILE)
+    share = chance.uniform(0, 0.999)
+    status, _, told = _fetched(
+        content, place, lambda handler, all_: _send(handler, all_, share)
+    )
     if not status:
         return "lost", "half a file was taken for a whole one"
-    clear = "cannot be fetched" in told.strip().splitlines()[-1] and "Traceback" not in told
-    return _again(content, place, "refused" if clear else "unclear", "" if clear else _end(told))
+    clear = (
+        "cannot be fetched" in told.strip().splitlines()[-1] and "Traceback" not in told
+    )
+    return _again(
+        content, place, "refused" if clear else "unclear", "" if clear else _end(told)
+    )
 
 
 def download_killed(study: Study, jobs: dict, chance: random.Random) -> tuple[str, str]:
     """Kill the process that downloads, then fetch again."""
     place, content = _scratch(study), chance.randbytes(FILE)
     asked = threading.Event()
-    slowly = lambda handler, all_: (asked.set(), _send(handler, all_, 1, 0.05))  # noqa: E731
+
+    def slowly(handler, content: bytes) -> None:
+        asked.set()
+        _send(handler, content, 1, 0.05)
+
     status, *_ = _fetched(content, place, slowly, chance.uniform(0, 1.5), asked.is_set)
-    return _again(content, place, "recovered", "") if status < 0 else ("skipped", "it ended before it was killed")
+    return (
+        _again(content, place, "recovered", "")
+        if status < 0
+        else ("skipped", "it ended before it was killed")
+    )
 
 
 def _again(content: bytes, place: Path, outcome: str, note: str) -> tuple[str, str]:
@@ -386,7 +525,9 @@ def _again(content: bytes, place: Path, outcome: str, note: str) -> tuple[str, s
     return outcome, note
 
 
-def unpacking_killed(study: Study, jobs: dict, chance: random.Random) -> tuple[str, str]:
+def unpacking_killed(
+    study: Study, jobs: dict, chance: random.Random
+) -> tuple[str, str]:
     """Kill a process that unpacks an archive, then unpack it again."""
     place = _scratch(study)
     (place / "true").mkdir()
@@ -396,12 +537,15 @@ def unpacking_killed(study: Study, jobs: dict, chance: random.Random) -> tuple[s
     with tarfile.open(archive, "w:gz", compresslevel=1) as file:
         file.add(place / "true", ".")
     code = UNPACK.format(archive=str(archive))
-    status, *_ = _python(code, place, chance.uniform(0, 0.3), lambda: any(place.glob(".*.part")))
+    status, *_ = _python(
+        code, place, chance.uniform(0, 0.3), lambda: any(place.glob(".*.part"))
+    )
     hit = status < 0
     status, out, err = _python(code, place)
     folder = Path(out.strip().splitlines()[-1]) if out.strip() else place
     whole = not status and all(
-        (folder / file.name).read_bytes() == file.read_bytes() for file in (place / "true").iterdir()
+        (folder / file.name).read_bytes() == file.read_bytes()
+        for file in (place / "true").iterdir()
     )
     if not whole:
         return "lost", _end(err)
@@ -412,17 +556,25 @@ def merge_killed(study: Study, jobs: dict, chance: random.Random) -> tuple[str, 
     """Kill `babelatlas merge`, then merge again."""
     place = _scratch(study)
     shutil.copy(ROOT / "Snakefile", place)
-    source = next((study.undisturbed / study.run / "zeroshot").glob("picto-en_*.parquet"))
+    source = next(
+        (study.undisturbed / study.run / "zeroshot").glob("picto-en_*.parquet")
+    )
     words = ["merge", str(source), "--origin", "Ana"]
-    code = f"import sys; from babelatlas.workflow.command_line import main; sys.exit(main({words!r}))"
+    code = (
+        "import sys; from atlas_study.commands.main import main;"
+        f" sys.exit(main({words!r}))"
+    )
     made = []
     takes = 0.0
     for kill_after in (None, chance.uniform(0.2, 1)):
         shutil.rmtree(place / "results", ignore_errors=True)
         shutil.copytree(
-            study.undisturbed / study.run, place / "results" / "demo", ignore=shutil.ignore_patterns("cache")
+            study.undisturbed / study.run,
+            place / "results" / "demo",
+            ignore=shutil.ignore_patterns("cache"),
         )
-        shutil.rmtree(place / "results" / "demo" / "zeroshot")  # as if another person had computed it
+        # As if another person had computed it.
+        shutil.rmtree(place / "results" / "demo" / "zeroshot")
         began = time.monotonic()
         if kill_after:
             _python(code, place, kill_after * takes)
@@ -430,8 +582,17 @@ def merge_killed(study: Study, jobs: dict, chance: random.Random) -> tuple[str, 
         takes = time.monotonic() - began
         if status:
             return "lost", _end(err)
-        made.append({file.name: file.read_bytes() for file in (place / "results/demo/merged").glob("*.parquet")})
-    return ("recovered", "") if made[0] == made[1] and made[0] else ("lost", "the merged tables differ")
+        made.append(
+            {
+                file.name: file.read_bytes()
+                for file in (place / "results/demo/merged").glob("*.parquet")
+            }
+        )
+    return (
+        ("recovered", "")
+        if made[0] == made[1] and made[0]
+        else ("lost", "the merged tables differ")
+    )
 
 
 CASES = [

@@ -1,18 +1,24 @@
-"""What faults do to a run: killed at random moments, disks full or read-only, two runs at once, downloads cut.
+"""What faults do to a run: killed at random moments, disks full or read-only, two runs
+at once, downloads cut.
 
     python benchmarks/faults.py            at most an hour; called again, it goes on where it was
-    python benchmarks/faults.py --quick    a few minutes, to see that it works; writes no figures unless told
+    python benchmarks/faults.py --quick    a few minutes, to see that it works; writes no
+                                           figures unless told
 
-A small study is run once undisturbed. A copy of it then loses the outputs of some jobs, drawn by the seed, and is run
-again and killed at random moments until it is complete; then all of its files are compared with those of the
-undisturbed run, byte by byte, and the next jobs are drawn, from the kinds that were killed least. Two sorts of kill: of
-the whole run (SIGKILL to Snakemake and the jobs at once) and of one job (its notebook's process or
-its kernel, as the system does where memory runs out), after which the run goes on and repeats the job. After each kill
-of a run every table that was finished before must be there, unchanged. Half of the files that were being made are then
-replaced by half of their true bytes under the final name, as a program that writes in place would leave them. After
-each such round one of the other faults is tried (fault_cases.py).
+A small study is run once undisturbed. A copy of it then loses the outputs of some jobs,
+drawn by the seed, and is run again and killed at random moments until it is complete;
+then all of its files are compared with those of the undisturbed run, byte by byte, and
+the next jobs are drawn, from the kinds that were killed least. Two sorts of kill: of
+the whole run (SIGKILL to Snakemake and the jobs at once) and of one job (its notebook's
+process or its kernel, as the system does where memory runs out), after which the run
+goes on and repeats the job. After each kill of a run every table that was finished
+before must be there, unchanged. Half of the files that were being made are then
+replaced by half of their true bytes under the final name, as a program that writes in
+place would leave them. After each such round one of the other faults is tried
+(fault_cases.py).
 
-The folder of the campaign holds the two runs and `state.json`. The tables name the commit, so a campaign is of one.
+The folder of the campaign holds the two runs and `state.json`. The tables name the
+commit, so a campaign is of one.
 """
 
 import argparse
@@ -50,53 +56,91 @@ from fault_runs import (
     start,
     unfinished,
     wait_for_work,
-)  # fmt: skip
+)
 
 KILLS = {"run": "whole run killed", "job": "one job killed"}
 # Chapters of the small study: at least one that reads each kind of table.
 CHAPTERS = [
-    "00_summary", "30_labels", "40_miniature", "41_this_run", "42_disambiguation", "18_training_languages",
-    "22_reasoning", "24_captioning", "26_models", "43_model", "10_languages",
-]  # fmt: skip
+    "00_summary",
+    "30_labels",
+    "40_miniature",
+    "41_this_run",
+    "42_disambiguation",
+    "18_training_languages",
+    "22_reasoning",
+    "24_captioning",
+    "26_models",
+    "43_model",
+    "10_languages",
+]
 DRAWN = 3  # jobs that a round makes again
 STARTS = 6  # of a round; then it is left to end
 LONGEST = 4.0  # seconds until a kill, once a job is at work
 
 
-# --- Rounds ----------------------------------------------------------------------------------------------------------
+# --- Rounds
+# --------------------------------------------------------------------------------------
 
 
-def draw(jobs: dict, kills: list[dict], chance: random.Random, n: int = DRAWN) -> list[str]:
-    """Return the logs of the jobs to make again: most of the kinds that were killed least, one of any kind."""
+def draw(
+    jobs: dict, kills: list[dict], chance: random.Random, n: int = DRAWN
+) -> list[str]:
+    """Return the logs of the jobs to make again: most of the kinds that were killed
+    least, one of any kind.
+    """
     hit = Counter(kind for kill in kills for kind in kill["kinds"])
     logs = sorted(jobs)
     chance.shuffle(logs)
-    fewest = sorted({job["kind"] for job in jobs.values()}, key=lambda kind: (hit[kind], chance.random()))
-    chosen = [next(log for log in logs if jobs[log]["kind"] == kind) for kind in fewest[: n - 1]]
+    fewest = sorted(
+        {job["kind"] for job in jobs.values()},
+        key=lambda kind: (hit[kind], chance.random()),
+    )
+    chosen = [
+        next(log for log in logs if jobs[log]["kind"] == kind)
+        for kind in fewest[: n - 1]
+    ]
     return list(dict.fromkeys([*chosen, logs[0]]))
 
 
 def plant(study: Study, chance: random.Random) -> int:
-    """Write half of the true bytes to some outputs of killed jobs, as writing in place would; return the number."""
+    """Write half of the true bytes to some outputs of killed jobs, as writing in place
+    would; return the number.
+    """
     planted = 0
     for name in sorted(unfinished(study.disturbed)):
         mine, true = study.disturbed / name, study.undisturbed / name
-        if true.suffix in (".parquet", ".npz", ".safetensors", ".csv") and not mine.exists() and chance.random() < 0.5:
+        if (
+            true.suffix in (".parquet", ".npz", ".safetensors", ".csv")
+            and not mine.exists()
+            and chance.random() < 0.5
+        ):
             mine.parent.mkdir(parents=True, exist_ok=True)
             mine.write_bytes(true.read_bytes()[: true.stat().st_size // 2])
             planted += 1
     return planted
 
 
-def disturb(study: Study, jobs: dict, targets: list[str], kills: list[dict], limit: int, seed: str) -> bool:
-    """Start a run and kill some of its jobs, then the run, at random moments; return whether it completed before.
+def disturb(
+    study: Study,
+    jobs: dict,
+    targets: list[str],
+    kills: list[dict],
+    limit: int,
+    seed: str,
+) -> bool:
+    """Start a run and kill some of its jobs, then the run, at random moments; return
+    whether it completed before.
 
-    A job that was killed alone is left to end afterwards, so that the next kinds of jobs have their turn.
+    A job that was killed alone is left to end afterwards, so that the next kinds of
+    jobs have their turn.
 
-    Appends to `kills`, up to `limit` of them: the fault, the `kinds` of the jobs at work, seconds waited, damage.
+    Appends to `kills`, up to `limit` of them: the fault, the `kinds` of the jobs at
+    work, seconds waited, damage.
     """
     chance = random.Random(seed)
-    finished = {name for name in result_files(study.disturbed, study.run) if same(study, name)}
+    finished = {
+        name for name in result_files(study.disturbed, study.run) if same(study, name)
+    }
     began = time.time()
     run = start(study, targets)
     early = chance.random() < 0.1  # while it starts, before the first job
@@ -119,31 +163,52 @@ def disturb(study: Study, jobs: dict, targets: list[str], kills: list[dict], lim
             log = chance.choice(open_)
             if victim := kill_job(busy[log], chance):
                 killed.add(log)
-                kills.append(kill | {"kinds": [jobs[log]["kind"]], "victim": victim, "log": log})
+                kills.append(
+                    kill | {"kinds": [jobs[log]["kind"]], "victim": victim, "log": log}
+                )
         elif sort == "run" and run.poll() is None:
             ended = kill_run(run, study.disturbed)
             kinds = sorted({jobs[log]["kind"] for log in busy}) or ["between jobs"]
             lost = damage(study, jobs, finished, began)
             lost += ["processes of the run go on"] if ended == float("inf") else []
             planted = plant(study, chance)
-            kills.append(kill | {"kinds": kinds, "ended": round(ended, 2), "damage": lost, "planted": planted})
+            kills.append(
+                kill
+                | {
+                    "kinds": kinds,
+                    "ended": round(ended, 2),
+                    "damage": lost,
+                    "planted": planted,
+                }
+            )
             return False
     return complete(run, study)
 
 
-def play_round(study: Study, jobs: dict, drawn: list[str], kills: list[dict], limit: int, seed: str) -> list[dict]:
-    """Make the drawn jobs again, killed at random moments until they are done; return the kills with their outcomes."""
+def play_round(
+    study: Study, jobs: dict, drawn: list[str], kills: list[dict], limit: int, seed: str
+) -> list[dict]:
+    """Make the drawn jobs again, killed at random moments until they are done; return
+    the kills with their outcomes.
+    """
     names = [name for log in drawn for name in jobs[log]["outputs"]]
     remove(study.disturbed, names)
     played, before = [], list(kills)
     for number in range(STARTS):
         if len(before) + len(played) >= limit or disturb(
-            study, jobs, asked(study, jobs, names), played, limit - len(before), f"{seed} {number}"
+            study,
+            jobs,
+            asked(study, jobs, names),
+            played,
+            limit - len(before),
+            f"{seed} {number}",
         ):
             break
     completed = complete(start(study, asked(study, jobs, names)), study)
     wrong = differences(study)
-    left = [str(path) for path in (study.disturbed / study.run / "notebooks").glob(".*")]
+    left = [
+        str(path) for path in (study.disturbed / study.run / "notebooks").glob(".*")
+    ]
     wrong += left + ([] if completed else ["the run did not complete"])
     for kill in played:
         notes = [*kill.pop("damage"), *wrong]
@@ -151,13 +216,21 @@ def play_round(study: Study, jobs: dict, drawn: list[str], kills: list[dict], li
     return played
 
 
-# --- The campaign ----------------------------------------------------------------------------------------------------
+# --- The campaign
+# --------------------------------------------------------------------------------------
 
 
 def write_config(path: Path) -> Path:
-    """Write the config of the small study: the tests' (tests/tiny.yml) with fewer chapters and adapters."""
+    """Write the config of the small study: the tests' (tests/tiny.yml) with fewer
+    chapters and adapters.
+    """
     tiny = yaml.safe_load((ROOT / "tests" / "tiny.yml").read_text(encoding="utf-8"))
-    tiny |= {"chapters": CHAPTERS, "adaptations": {"picto-multi": {"languages": ["de"], "objectives": {"mse": [0]}}}}
+    tiny |= {
+        "chapters": CHAPTERS,
+        "adaptations": {
+            "picto-multi": {"languages": ["de"], "objectives": {"mse": [0]}}
+        },
+    }
     path.write_text(yaml.safe_dump(tiny, sort_keys=False), encoding="utf-8")
     return path
 
@@ -168,7 +241,9 @@ def placed(folder: Path) -> Study:
 
 
 def prepare(folder: Path, say: Callable) -> Study:
-    """Return the study of a campaign; makes its undisturbed run and the copy where they are not there yet."""
+    """Return the study of a campaign; makes its undisturbed run and the copy where they
+    are not there yet.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     study = placed(folder)
     fault_cases.clear(study)
@@ -176,11 +251,14 @@ def prepare(folder: Path, say: Callable) -> Study:
         write_config(study.config)
     if not study.disturbed.exists():
         study.undisturbed.mkdir(exist_ok=True)
-        (study.undisturbed / "Snakefile").touch()  # where relative paths start, not at the checkout around it
+        (
+            study.undisturbed / "Snakefile"
+        ).touch()  # where relative paths start, not at the checkout around it
         say("Making the undisturbed run.")
         if start(study, folder=study.undisturbed).wait():
             raise InputError(
-                f"The undisturbed run failed: see {said(study.undisturbed)}, mend it, and call this again."
+                f"The undisturbed run failed: see {said(study.undisturbed)}, mend it,"
+                " and call this again."
             )
         copy(study)
     return study
@@ -195,8 +273,11 @@ def copy(study: Study) -> None:
     part.replace(study.disturbed)
 
 
-def campaign(folder: Path, seed: int, n_kills: int, tries: int, minutes: float, say: Callable) -> dict:
-    """Return the state of a campaign after `n_kills` kills of the small study and `tries` of each other fault.
+def campaign(
+    folder: Path, seed: int, n_kills: int, tries: int, minutes: float, say: Callable
+) -> dict:
+    """Return the state of a campaign after `n_kills` kills of the small study and
+    `tries` of each other fault.
 
     Stops, to be called again, when the time is over or it is interrupted.
     """
@@ -208,8 +289,9 @@ def campaign(folder: Path, seed: int, n_kills: int, tries: int, minutes: float, 
         state = json.loads(place.read_text(encoding="utf-8"))
     if (state["commit"], state["seed"]) != (commit, seed):
         raise InputError(
-            f"The campaign in {folder} is of commit {state['commit'][:12]} and seed {state['seed']}, and this is "
-            f"commit {commit[:12]} and seed {seed}: go back to that one, or delete the folder to begin a new campaign."
+            f"The campaign in {folder} is of commit {state['commit'][:12]} and seed"
+            f" {state['seed']}, and this is commit {commit[:12]} and seed {seed}: go"
+            " back to that one, or delete the folder to begin a new campaign."
         )
     study = prepare(folder, say)
     jobs = read_jobs(study.undisturbed)
@@ -224,7 +306,9 @@ def campaign(folder: Path, seed: int, n_kills: int, tries: int, minutes: float, 
         restore(study)
         if len(state["kills"]) < n_kills:
             drawn = draw(jobs, state["kills"], chance)
-            state["kills"] += play_round(study, jobs, drawn, state["kills"], n_kills, f"{seed} {number}")
+            state["kills"] += play_round(
+                study, jobs, drawn, state["kills"], n_kills, f"{seed} {number}"
+            )
             restore(study)
         if open_cases:
             state["cases"] += fault_cases.attempt(
@@ -232,8 +316,13 @@ def campaign(folder: Path, seed: int, n_kills: int, tries: int, minutes: float, 
             )
         state["rounds"] += 1
         _keep(place, state)
-        lost = sum(one["outcome"] == "lost" for one in [*state["kills"], *state["cases"]])
-        say(f"{len(state['kills'])} kills, {len(state['cases'])} other faults, {lost} lost something.")
+        lost = sum(
+            one["outcome"] == "lost" for one in [*state["kills"], *state["cases"]]
+        )
+        say(
+            f"{len(state['kills'])} kills, {len(state['cases'])} other faults, {lost}"
+            " lost something."
+        )
     return state
 
 
@@ -244,20 +333,43 @@ def _keep(place: Path, state: dict) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Kill and disturb a small study and count what is lost; return the exit status: 0, or 1 where anything is."""
-    parser = argparse.ArgumentParser(prog="python benchmarks/faults.py", description=main.__doc__)
+    """Kill and disturb a small study and count what is lost; return the exit status: 0,
+    or 1 where anything is.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python benchmarks/faults.py", description=main.__doc__
+    )
     parser.add_argument(
-        "--quick", action="store_true", help="8 kills and each other fault once; kept only with --output"
+        "--quick",
+        action="store_true",
+        help="8 kills and each other fault once; kept only with --output",
     )
     parser.add_argument("--kills", type=int, default=200, help="how many kills")
-    parser.add_argument("--tries", type=int, default=3, help="how many tries of each other fault")
-    parser.add_argument("--minutes", type=float, default=60, help="when to stop at the latest, to go on another time")
-    parser.add_argument("--seed", type=int, default=0, help="decides jobs, moments and victims")
-    parser.add_argument("--folder", default="", help="of the campaign; left out, _build/faults, or _build/faults-quick")
-    parser.add_argument("--output", default="", help="the table to write; left out, the one that ships")
+    parser.add_argument(
+        "--tries", type=int, default=3, help="how many tries of each other fault"
+    )
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        default=60,
+        help="when to stop at the latest, to go on another time",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, help="decides jobs, moments and victims"
+    )
+    parser.add_argument(
+        "--folder",
+        default="",
+        help="of the campaign; left out, _build/faults, or _build/faults-quick",
+    )
+    parser.add_argument(
+        "--output", default="", help="the table to write; left out, the one that ships"
+    )
     given = parser.parse_args(arguments)
     n_kills, tries = (8, 1) if given.quick else (given.kills, given.tries)
-    folder = (ROOT / (given.folder or f"_build/faults{'-quick' if given.quick else ''}")).resolve()
+    folder = (
+        ROOT / (given.folder or f"_build/faults{'-quick' if given.quick else ''}")
+    ).resolve()
     began = time.monotonic()
 
     def say(text: str) -> None:
@@ -271,8 +383,15 @@ def main(arguments: list[str] | None = None) -> int:
             path = tables.locate(given.output or fault_outcomes.OUTPUT)
             fault_outcomes.write(table, path)
             say(f"Written to {path}.")
-        if lost := [one for one in [*state["kills"], *state["cases"]] if one["outcome"] == "lost"]:
-            print(f"{len(lost)} of them lost something, the first: {lost[0]}", file=sys.stderr)
+        if lost := [
+            one
+            for one in [*state["kills"], *state["cases"]]
+            if one["outcome"] == "lost"
+        ]:
+            print(
+                f"{len(lost)} of them lost something, the first: {lost[0]}",
+                file=sys.stderr,
+            )
             return 1
     except (InputError, RuntimeError) as error:
         print(error, file=sys.stderr)

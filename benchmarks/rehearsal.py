@@ -1,11 +1,14 @@
-"""Rehearse a run of real models in minutes, without a GPU: `python benchmarks/rehearsal.py config/paper.yml FOLDER`.
+"""Rehearse a run of real models in minutes, without a GPU: `python
+benchmarks/rehearsal.py config/paper.yml FOLDER`.
 
-It writes a config with all that the given one has, stages, chapters, languages, labels and captions, but with small
-models of random weights, and pictures of noise under the names that published data sets use. What is small is only what
-takes time: tables have the sizes of the real run, and so have its faults. No number of it means anything.
+It writes a config with all that the given one has, stages, chapters, languages, labels
+and captions, but with small models of random weights, and pictures of noise under the
+names that published data sets use. What is small is only what takes time: tables have
+the sizes of the real run, and so have its faults. No number of it means anything.
 
-Captions, labels and sentences are fetched as in the real run, or read below BABELATLAS_MIRROR. Those of
-Crossmodal-3600 are made up in its layout, for some of its images. `--one` keeps one model, language and data set.
+Captions, labels and sentences are fetched as in the real run, or read below
+BABELATLAS_MIRROR. Those of Crossmodal-3600 are made up in its layout, for some of its
+images. `--one` keeps one model, language and data set.
 """
 
 import argparse
@@ -18,16 +21,17 @@ import yaml
 from PIL import Image
 
 import engine
+from atlas_study.workflow import config as configs
 from babelatlas.base import download, paths
 from babelatlas.datasets import commute, imagenet
 from babelatlas.lexicon import labels as label_sets
-from babelatlas.workflow import config as configs
 
 MODELS = {"random-a": 64, "random-b": 96}  # name -> width of the towers
 IMAGES_PER_CLASS = 2
 # Of 3,600: what the captions of all take would double the time.
 XM3600_IMAGES = 600
-# Data sets whose texts can be had without an agreement, and the folders of their images.
+# Data sets whose texts can be had without an agreement, and the folders of their
+# images.
 FOLDERS = {
     "imagenet-1k": ["imagenet"],
     "imagenet-1k-pairs": ["imagenet"],
@@ -52,18 +56,28 @@ def draw(paths: Iterable[Path], seed: int = 0) -> None:
 
 
 def picture_paths(folder: Path, datasets: Iterable[str], sentences: Path) -> list[Path]:
-    """Return where the pictures of data sets are below `folder`, by the names that their publishers gave them."""
+    """Return where the pictures of data sets are below `folder`, by the names that
+    their publishers gave them.
+    """
     found = []
     for dataset in datasets:
         if dataset.startswith("imagenet-1k"):
             for wnid in imagenet.wnids():
-                found += [folder / "imagenet" / wnid / f"{wnid}_{k}.JPEG" for k in range(IMAGES_PER_CLASS)]
+                found += [
+                    folder / "imagenet" / wnid / f"{wnid}_{k}.JPEG"
+                    for k in range(IMAGES_PER_CLASS)
+                ]
         elif dataset in ("xflickrco", "xtd"):
-            names = json.loads(download.file(dataset).read_text(encoding="utf-8"))["images"]
+            names = json.loads(download.file(dataset).read_text(encoding="utf-8"))[
+                "images"
+            ]
             found += [folder / coco_folder(name) / name for name in names]
         elif dataset == "multi30k":
             listing = download.file("multi30k-test_2016_flickr-images")
-            found += [folder / "flickr30k" / name for name in listing.read_text(encoding="utf-8").split()]
+            found += [
+                folder / "flickr30k" / name
+                for name in listing.read_text(encoding="utf-8").split()
+            ]
         elif dataset == "commute":
             for home in commute.available(sentences).values():
                 names = (home / "img.order").read_text(encoding="utf-8").split()
@@ -86,7 +100,9 @@ def xm3600_keys() -> list[str]:
 
 
 def write_xm3600(path: Path) -> None:
-    """Write made-up captions in the layout of Crossmodal-3600: two labels a caption, two captions a language."""
+    """Write made-up captions in the layout of Crossmodal-3600: two labels a caption,
+    two captions a language.
+    """
     shipped = label_sets.shipped()
     words = {lang: rows["label"].tolist() for lang, rows in shipped.groupby("lang")}
     languages = sorted({row["lang"] for row in paths.rows("published/mteb-xm3600.csv")})
@@ -103,20 +119,35 @@ def write_xm3600(path: Path) -> None:
 
 
 def write_models(folder: Path) -> dict[str, dict]:
-    """Write the models of random weights below `folder`, where they are not; return their entries in a config."""
-    texts = [f"a photo of a {label}." for label in label_sets.shipped()["label"][:30_000]]
+    """Write the models of random weights below `folder`, where they are not; return
+    their entries in a config.
+    """
+    texts = [
+        f"a photo of a {label}." for label in label_sets.shipped()["label"][:30_000]
+    ]
     entries = {}
     for name, width in MODELS.items():
-        sizes = engine.REAL | {"width": width, "layers": 2, "heads": 2, "hidden": 128, "vocabulary": 12_000}
+        sizes = engine.REAL | {
+            "width": width,
+            "layers": 2,
+            "heads": 2,
+            "hidden": 128,
+            "vocabulary": 12_000,
+        }
         place = folder / name
         if not (place / "open_clip_config.json").is_file():
             engine.make_model(place, texts, sizes)
-        entries[name] = {"family": "open_clip", "image_size": 224, "checkpoint": str(place)}
+        entries[name] = {
+            "family": "open_clip",
+            "image_size": 224,
+            "checkpoint": str(place),
+        }
     return entries
 
 
 def rehearsal(config: dict, folder: Path, sentences: Path) -> dict:
-    """Return the config that rehearses another, whose pictures, models and captions are in `folder`.
+    """Return the config that rehearses another, whose pictures, models and captions are
+    in `folder`.
 
     `sentences`: the folder of CoMMuTE's sentences.
     """
@@ -128,9 +159,14 @@ def rehearsal(config: dict, folder: Path, sentences: Path) -> dict:
         "models": list(MODELS),
         "custom_models": write_models(folder),
         "datasets": datasets,
-        "images": {name: paths[0] if len(paths) == 1 else paths for name, paths in images.items()},
+        "images": {
+            name: paths[0] if len(paths) == 1 else paths
+            for name, paths in images.items()
+        },
         "annotations": {},
-        "parameters": {name: dict(given) for name, given in config.get("parameters", {}).items()},
+        "parameters": {
+            name: dict(given) for name, given in config.get("parameters", {}).items()
+        },
     }
     parameters = changed["parameters"]
     # The label alone: a processor has no time for 80 prompts.
@@ -140,7 +176,9 @@ def rehearsal(config: dict, folder: Path, sentences: Path) -> dict:
         "missing": 50_000 - 1_000 * IMAGES_PER_CLASS,
     }
     parameters["67_zeroshot"].pop("fallback_prompts", None)
-    parameters["68_retrieval"] = parameters.get("68_retrieval", {}) | {"precision": "float32"}
+    parameters["68_retrieval"] = parameters.get("68_retrieval", {}) | {
+        "precision": "float32"
+    }
     if "xm3600" in datasets:
         write_xm3600(folder / "captions.jsonl")
         changed["annotations"]["xm3600"] = str(folder / "captions.jsonl")
@@ -148,8 +186,13 @@ def rehearsal(config: dict, folder: Path, sentences: Path) -> dict:
     if "commute" in datasets:
         changed["annotations"]["commute"] = str(sentences)
     if "imagenet-1k-pairs" in datasets:
-        parameters["64_items"] = {"missing": 2_000, "images_per_sense": IMAGES_PER_CLASS}
-    return {key: value for key, value in config.items() if key not in ("checkpoints",)} | changed
+        parameters["64_items"] = {
+            "missing": 2_000,
+            "images_per_sense": IMAGES_PER_CLASS,
+        }
+    return {
+        key: value for key, value in config.items() if key not in ("checkpoints",)
+    } | changed
 
 
 def one(config: dict, language: str = "sw") -> dict:
@@ -163,30 +206,48 @@ def one(config: dict, language: str = "sw") -> dict:
         "datasets": datasets,
         "images": {name: config["images"][name] for name in datasets},
         "annotations": {},
-        "parameters": {"67_zeroshot": zeroshot, "77_subsets": config["parameters"]["77_subsets"]},
+        "parameters": {
+            "67_zeroshot": zeroshot,
+            "77_subsets": config["parameters"]["77_subsets"],
+        },
     }
 
 
-def prepare(config: Path, folder: Path, sentences: Path, only_one: bool = False) -> Path:
+def prepare(
+    config: Path, folder: Path, sentences: Path, only_one: bool = False
+) -> Path:
     """Write what a rehearsal needs to `folder`, and return the path of its config."""
     folder = folder.resolve()
     found = rehearsal(configs.read(config), folder, sentences)
     found = one(found) if only_one else found
     draw(picture_paths(folder, found["datasets"], sentences))
     path = folder / f"{found['run']}.yml"
-    path.write_text(yaml.safe_dump(found, allow_unicode=True, sort_keys=False), encoding="utf-8")
+    path.write_text(
+        yaml.safe_dump(found, allow_unicode=True, sort_keys=False), encoding="utf-8"
+    )
     return path
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Prepare a rehearsal from the command line, and print the path of its config."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("config", type=Path, help="the config to rehearse, as config/paper.yml")
-    parser.add_argument("folder", type=Path, help="where models, pictures and the rehearsal's config go")
-    parser.add_argument(
-        "--sentences", type=Path, default=Path("data/commute"), help="the folder of CoMMuTE's sentences"
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--one", action="store_true", help="one model, one language, one data set")
+    parser.add_argument(
+        "config", type=Path, help="the config to rehearse, as config/paper.yml"
+    )
+    parser.add_argument(
+        "folder", type=Path, help="where models, pictures and the rehearsal's config go"
+    )
+    parser.add_argument(
+        "--sentences",
+        type=Path,
+        default=Path("data/commute"),
+        help="the folder of CoMMuTE's sentences",
+    )
+    parser.add_argument(
+        "--one", action="store_true", help="one model, one language, one data set"
+    )
     given = parser.parse_args(arguments)
     print(prepare(given.config, given.folder, given.sentences, given.one))
 

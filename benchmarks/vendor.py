@@ -1,9 +1,11 @@
-"""Fetch the JavaScript libraries of the explorer and the tests again: pinned versions, with their licences.
+"""Fetch the JavaScript libraries of the explorer and the tests again: pinned versions,
+with their licences.
 
     make vendor
 
-needs npm, which fetches each package from the registry that it is set to. A package is unpacked only where the hash of
-its archive is the one in the folder's `versions.toml`; the files and their licences are written next to it.
+needs npm, which fetches each package from the registry that it is set to. A package is
+unpacked only where the hash of its archive is the one in the folder's `versions.toml`;
+the files and their licences are written next to it.
 """
 
 import base64
@@ -22,7 +24,9 @@ FOLDERS = [PROJECT / "book" / "_files" / "vendor", PROJECT / "tests" / "vendor"]
 
 
 def packages(folder: Path) -> dict[str, dict]:
-    """Return a folder's packages by name: version, licence, integrity as npm writes it, and place -> path inside."""
+    """Return a folder's packages by name: version, licence, integrity as npm writes it,
+    and place -> path inside.
+    """
     return tomllib.loads((folder / "versions.toml").read_text(encoding="utf-8"))
 
 
@@ -36,12 +40,15 @@ def integrity(archive: bytes) -> str:
 
 
 def unpack(name: str, entry: dict, archive: Path, folder: Path) -> None:
-    """Write the listed files of one package below a folder; InputError where its archive is not the pinned one."""
+    """Write the listed files of one package below a folder; InputError where its
+    archive is not the pinned one.
+    """
     found = integrity(archive.read_bytes())
     if found != entry["integrity"]:
         raise InputError(
-            f"The archive of {name} {entry['version']} has the hash {found}, expected {entry['integrity']}: do not use "
-            "it; where the version was changed on purpose, write the hash that its authors state in versions.toml."
+            f"The archive of {name} {entry['version']} has the hash {found}, expected"
+            f" {entry['integrity']}: do not use it; where the version was changed on"
+            " purpose, write the hash that its authors state in versions.toml."
         )
     with tarfile.open(archive) as content:
         for place, inside in entry["files"].items():
@@ -52,11 +59,22 @@ def unpack(name: str, entry: dict, archive: Path, folder: Path) -> None:
 
 def main() -> int:
     """Fetch every package and write its files; return the exit status."""
-    listed = [(folder, *package) for folder in FOLDERS for package in packages(folder).items()]
+    listed = [
+        (folder, *package) for folder in FOLDERS for package in packages(folder).items()
+    ]
     with tempfile.TemporaryDirectory() as place:
         for folder, name, entry in listed:
-            words = ["npm", "pack", "--silent", "--pack-destination", place, f"{name}@{entry['version']}"]
-            archive = subprocess.run(words, check=True, capture_output=True, text=True).stdout.split()[-1]
+            words = [
+                "npm",
+                "pack",
+                "--silent",
+                "--pack-destination",
+                place,
+                f"{name}@{entry['version']}",
+            ]
+            archive = subprocess.run(
+                words, check=True, capture_output=True, text=True
+            ).stdout.split()[-1]
             unpack(name, entry, Path(place) / archive, folder)
             print(f"{name} {entry['version']}: {len(entry['files'])} files")
     return 0

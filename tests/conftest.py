@@ -3,10 +3,13 @@
 import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
 from filelock import FileLock
 from hypothesis import settings
 
@@ -22,20 +25,32 @@ settings.load_profile("study")
 def tracked(*patterns: str) -> list[Path]:
     """The study's own files, sorted, of those that fit patterns where some are given.
 
-    Those that git tracks, or all where there is no git: a chapter that `babelatlas new chapter` has begun, or a script
-    of a user's own, is not the study's.
+    Those that git tracks, or all where there is no git: a chapter that `babelatlas new
+    chapter` has begun, or a script of a user's own, is not the study's.
     """
     try:
-        done = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
+        )
     except FileNotFoundError:
         done = None
     if done and done.returncode == 0:
         files = [ROOT / name for name in done.stdout.splitlines()]
     else:
         made = {".venv", "_build", "results"}
-        tops = [path for path in ROOT.iterdir() if path.name not in made and not path.name.endswith("_cache")]
-        files = [file for top in tops for file in ([top] if top.is_file() else top.rglob("*"))]
-    files = [file for file in files if file.is_file() and "__pycache__" not in file.parts]
+        tops = [
+            path
+            for path in ROOT.iterdir()
+            if path.name not in made and not path.name.endswith("_cache")
+        ]
+        files = [
+            file
+            for top in tops
+            for file in ([top] if top.is_file() else top.rglob("*"))
+        ]
+    files = [
+        file for file in files if file.is_file() and "__pycache__" not in file.parts
+    ]
     assert len(files) > 50, "the files of the project were not found"
     fitting = {path for pattern in patterns for path in ROOT.glob(pattern)}
     return sorted(file for file in files if file in fitting or not patterns)
@@ -43,21 +58,27 @@ def tracked(*patterns: str) -> list[Path]:
 
 @pytest.fixture(autouse=True)
 def study_alone(monkeypatch):
-    """What a test's config adds to the models, data sets and languages is gone after it."""
+    """What a test's config adds to the models, data sets and languages is gone after
+    it.
+    """
     for name in ("MODELS", "DATASETS", "LANGUAGES"):
         monkeypatch.delenv(f"BABELATLAS_{name}", raising=False)
 
 
 def pytest_addoption(parser):
     parser.addoption(
-        "--book", default=os.environ.get("BOOK"), help="folder of a rendered book to test in place of the small run's"
+        "--book",
+        default=os.environ.get("BOOK"),
+        help="folder of a rendered book to test in place of the small run's",
     )
 
 
 def pytest_collection_modifyitems(items):
-    """A test that needs the whole run is slow: `make test` leaves it out, `make test-all` has it.
+    """A test that needs the whole run is slow: `make test` leaves it out, `make
+    test-all` has it.
 
-    The longest tests come first, so that one of two processes does not wait for them in the end.
+    The longest tests come first, so that one of two processes does not wait for them in
+    the end.
     """
     items.sort(key=lambda item: item.path.name != "test_rehearsal.py")
     for item in items:
@@ -65,27 +86,110 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.slow)
 
 
-def snakemake(folder: Path, *arguments: str, config: Path = ROOT / "tests" / "tiny.yml") -> subprocess.CompletedProcess:
-    """Run the workflow in `folder`, as `make book` does, and return what it printed and its exit status."""
-    command = [sys.executable, "-m", "snakemake", "--snakefile", ROOT / "Snakefile", "--configfile", config]
-    command += ["--directory", folder, "--cores", "2", "--nolock", "--rerun-incomplete", "--keep-going"]
+def read_graph(values: dict, without: Iterable[str] = ()):
+    """The rules of a config, given as its values, and its plan; `without`: pages of
+    steps that failed.
+    """
+    from atlas_study.workflow.failures import WITHOUT
+    from atlas_study.workflow.graph import Graph
+
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        path = Path(folder, "run.yml")
+        path.write_text(yaml.safe_dump(values), encoding="utf-8")
+        patch.setenv(WITHOUT, ",".join(without))
+        return Graph(path, ROOT)
+
+
+def snakemake(
+    folder: Path, *arguments: str, config: Path = ROOT / "tests" / "tiny.yml"
+) -> subprocess.CompletedProcess:
+    """Run the workflow in `folder`, as `make book` does, and return what it printed and
+    its exit status.
+    """
+    command = [
+        sys.executable,
+        "-m",
+        "snakemake",
+        "--snakefile",
+        ROOT / "Snakefile",
+        "--configfile",
+        config,
+    ]
+    command += [
+        "--directory",
+        folder,
+        "--cores",
+        "2",
+        "--nolock",
+        "--rerun-incomplete",
+        "--keep-going",
+    ]
     command += ["--rerun-triggers", "mtime", "params", "input", "code", *arguments]
-    variables = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "XDG_CACHE_HOME": os.fspath(folder / "cache")}
+    variables = {
+        "OMP_NUM_THREADS": "1",
+        "HF_HUB_OFFLINE": "1",
+        "XDG_CACHE_HOME": os.fspath(folder / "cache"),
+        # Each notebook's process records which shipped files it opens.
+        "PYTHONPATH": f"{ROOT / 'tests' / 'recorder'}{os.pathsep}{ROOT / 'lib'}",
+        "BABELATLAS_RECORD": os.fspath(folder / "opened"),
+    }
+    (folder / "opened").mkdir(exist_ok=True)
     words = [os.fspath(word) for word in command]
-    return subprocess.run(words, cwd=ROOT, env=os.environ | variables, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        words,
+        cwd=ROOT,
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def locked_run(folder: Path, config: Path) -> subprocess.CompletedProcess:
-    """Run a config in `folder` by the command that `make book` calls; return what it printed and its exit status."""
-    words = [sys.executable, "-m", "babelatlas", "locked", "snakemake", "--snakefile", ROOT / "Snakefile"]
-    words += ["--configfile", config, "--cores", "2", "--nolock", "--keep-going", "--quiet", "rules", "host", "reason"]
-    variables = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "XDG_CACHE_HOME": str(folder / "cache")}
-    return subprocess.run(words, cwd=folder, env=os.environ | variables, capture_output=True, text=True, check=False)
+    """Run a config in `folder` by the command that `make book` calls; return what it
+    printed and its exit status.
+    """
+    words = [
+        sys.executable,
+        "-m",
+        "atlas_study",
+        "locked",
+        "snakemake",
+        "--snakefile",
+        ROOT / "Snakefile",
+    ]
+    words += [
+        "--configfile",
+        config,
+        "--cores",
+        "2",
+        "--nolock",
+        "--keep-going",
+        "--quiet",
+        "rules",
+        "host",
+        "reason",
+    ]
+    variables = {
+        "OMP_NUM_THREADS": "1",
+        "HF_HUB_OFFLINE": "1",
+        "XDG_CACHE_HOME": str(folder / "cache"),
+    }
+    return subprocess.run(
+        words,
+        cwd=folder,
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 @pytest.fixture(scope="session")
 def mirror() -> Path:
-    """The folder with copies of public data; a test that needs it skips where it is absent."""
+    """The folder with copies of public data; a test that needs it skips where it is
+    absent.
+    """
     if not MIRROR.is_dir():
         pytest.skip(f"no copy of the public data in {MIRROR} (set BABELATLAS_MIRROR)")
     return MIRROR
@@ -97,7 +201,10 @@ def parsed():
 
     def read(name, **how):
         if not (PARSED / name).is_file():
-            pytest.skip(f"the parsed tables of the paper are not here ({name}; BABELATLAS_PARSED names their folder)")
+            pytest.skip(
+                f"the parsed tables of the paper are not here ({name};"
+                " BABELATLAS_PARSED names their folder)"
+            )
         return pd.read_csv(PARSED / name, **how)
 
     return read
@@ -106,7 +213,8 @@ def parsed():
 def whole_run(tmp_path_factory, name: str, config: Path) -> Path:
     """Return the folder of one run of a config, and of its book.
 
-    Where several processes share the tests (pytest-xdist), the first that asks makes it and the others wait for it.
+    Where several processes share the tests (pytest-xdist), the first that asks makes it
+    and the others wait for it.
     """
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
@@ -115,22 +223,39 @@ def whole_run(tmp_path_factory, name: str, config: Path) -> Path:
         if not folder.exists():
             folder.mkdir()
             said.write_text("The run was not finished.", encoding="utf-8")
-            done = snakemake(folder, "--quiet", "rules", "host", "reason", config=config)
-            said.write_text(done.stdout[-3000:] + done.stderr[-6000:] if done.returncode else "", encoding="utf-8")
+            done = snakemake(
+                folder, "--quiet", "rules", "host", "reason", config=config
+            )
+            said.write_text(
+                done.stdout[-3000:] + done.stderr[-6000:] if done.returncode else "",
+                encoding="utf-8",
+            )
     assert not said.read_text(encoding="utf-8"), said.read_text(encoding="utf-8")
     return folder
 
 
 @pytest.fixture(scope="session")
 def small_run(tmp_path_factory) -> Path:
-    """The folder of one run of every notebook with small parameters (tests/tiny.yml), and of its book."""
-    return whole_run(tmp_path_factory, "eine stüdie", ROOT / "tests" / "tiny.yml")  # a blank and an umlaut
+    """The folder of one run of every notebook with small parameters (tests/tiny.yml),
+    and of its book.
+    """
+    return whole_run(
+        tmp_path_factory, "eine stüdie", ROOT / "tests" / "tiny.yml"
+    )  # a blank and an umlaut
 
 
 @pytest.fixture(scope="session")
 def book(request) -> Path:
-    """The folder of the rendered book: --book or BOOK where given, else that of the small run."""
+    """The folder of the rendered book: --book or BOOK where given, else that of the
+    small run.
+    """
     given = request.config.getoption("--book")
-    folder = Path(given) if given else request.getfixturevalue("small_run") / "_build" / "html"
-    assert (folder / "index.html").is_file(), f"There is no book in {folder}: run `make book`."
+    folder = (
+        Path(given)
+        if given
+        else request.getfixturevalue("small_run") / "_build" / "html"
+    )
+    assert (folder / "index.html").is_file(), (
+        f"There is no book in {folder}: run `make book`."
+    )
     return folder.resolve()

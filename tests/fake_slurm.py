@@ -1,7 +1,9 @@
-"""A Slurm of one machine for the tests: sbatch runs the job here at once, sacct tells its state.
+"""A Slurm of one machine for the tests: sbatch runs the job here at once, sacct tells
+its state.
 
-The test puts scripts named sbatch, sacct ... on the PATH that call this file with their own name first. Jobs lie in the
-folder FAKE_SLURM: <number>.state, <number>.asked (what sbatch was told).
+The test puts scripts named sbatch, sacct ... on the PATH that call this file with their
+own name first. Jobs lie in the folder FAKE_SLURM: <number>.state, <number>.asked (what
+sbatch was told).
 """
 
 import os
@@ -14,7 +16,9 @@ JOBS = Path(os.environ["FAKE_SLURM"])
 
 
 def value(words: list[str], *names: str) -> str:
-    """The value of an option that is given as --name value, --name=value or -n value; "" where it is not."""
+    """The value of an option that is given as --name value, --name=value or -n value;
+    "" where it is not.
+    """
     for place, word in enumerate(words):
         if word in names:
             return words[place + 1]
@@ -31,13 +35,19 @@ def sbatch(words: list[str]) -> None:
     output = Path(value(words, "--output").replace("%j", str(number)))
     output.parent.mkdir(parents=True, exist_ok=True)
     script = (
-        f'({value(words, "--wrap")}); echo "$? {value(words, "--job-name")}" > {state}.part; mv {state}.part {state}'
+        f'({value(words, "--wrap")}); echo "$? {value(words, "--job-name")}" >'
+        f" {state}.part; mv {state}.part {state}"
     )
     with output.open("w") as log:
         subprocess.Popen(
-            ["sh", "-c", script], stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd=value(words, "-D") or None,
-            env=os.environ | {"SLURM_JOB_ID": str(number)}, start_new_session=True,
-        )  # fmt: skip
+            ["sh", "-c", script],
+            stdout=log,
+            stderr=log,
+            stdin=subprocess.DEVNULL,
+            cwd=value(words, "-D") or None,
+            env=os.environ | {"SLURM_JOB_ID": str(number)},
+            start_new_session=True,
+        )
     print(number)
 
 
@@ -46,7 +56,9 @@ def sacct(words: list[str]) -> None:
         for state in sorted(JOBS.glob("*.state")):
             word, name = state.read_text(encoding="utf-8").split()
             if name == value(words, "--name"):
-                print(f"{state.stem}|{ {'RUNNING': 'RUNNING', '0': 'COMPLETED'}.get(word, 'FAILED') }")
+                print(
+                    f"{state.stem}|{ {'RUNNING': 'RUNNING', '0': 'COMPLETED'}.get(word, 'FAILED') }"
+                )
 
 
 def srun(words: list[str]) -> None:

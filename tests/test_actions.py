@@ -1,4 +1,6 @@
-"""GitHub's workflows: they parse, may do little, call what there is, and the study's folder keeps what it has."""
+"""GitHub's workflows: they parse, may do little, call what there is, and the study's
+folder keeps what it has.
+"""
 
 import os
 import re
@@ -10,12 +12,14 @@ import yaml
 
 from conftest import ROOT
 
-NAMES = ["check", "pages", "study"]
+NAMES = sorted(path.stem for path in (ROOT / ".github" / "workflows").glob("*.yml"))
 
 
 def read(name) -> dict:
     """A workflow; YAML 1.1 takes its key `on` for True."""
-    content = yaml.safe_load((ROOT / ".github" / "workflows" / f"{name}.yml").read_text(encoding="utf-8"))
+    content = yaml.safe_load(
+        (ROOT / ".github" / "workflows" / f"{name}.yml").read_text(encoding="utf-8")
+    )
     return {"on" if key is True else key: value for key, value in content.items()}
 
 
@@ -29,7 +33,13 @@ def script(name, title) -> str:
 
 def git(folder, *words):
     identity = ["-c", "user.name=test", "-c", "user.email=test@example.org"]
-    done = subprocess.run(["git", *identity, *words], cwd=folder, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["git", *identity, *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return done.stdout.strip()
 
 
@@ -37,45 +47,79 @@ def bash(text, folder, **settings):
     return subprocess.run(
         ["bash", "-e", "-o", "pipefail", "-c", text],
         cwd=folder,
-        env={"PATH": os.environ["PATH"], "HOME": str(folder)} | {key: str(value) for key, value in settings.items()},
+        env={"PATH": os.environ["PATH"], "HOME": str(folder)}
+        | {key: str(value) for key, value in settings.items()},
         capture_output=True,
         text=True,
         check=False,
     )
 
 
+def test_every_workflow_is_read():
+    assert NAMES == ["check", "pages", "release", "study"]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_workflow_may_read_and_only_the_publication_may_publish(name):
     content = read(name)
     assert content["permissions"] == {"contents": "read"}
-    granted = {job: part["permissions"] for job, part in content["jobs"].items() if "permissions" in part}
-    published = {"publish": {"pages": "write", "id-token": "write"}, "notebooks": {"contents": "write"}}
-    assert granted == (published if name == "pages" else {})
-    assert "secrets." not in (ROOT / ".github" / "workflows" / f"{name}.yml").read_text(encoding="utf-8")
+    granted = {
+        job: part["permissions"]
+        for job, part in content["jobs"].items()
+        if "permissions" in part
+    }
+    published = {
+        "publish": {"pages": "write", "id-token": "write"},
+    }
+    writes = {"pages": published, "release": {"archive": {"contents": "write"}}}
+    assert granted == writes.get(name, {})
+    assert "secrets." not in (ROOT / ".github" / "workflows" / f"{name}.yml").read_text(
+        encoding="utf-8"
+    )
     assert "pull_request_target" not in content["on"]
-    checkouts = [step for step in steps(name) if step.get("uses", "").startswith("actions/checkout@")]
+    checkouts = [
+        step
+        for step in steps(name)
+        if step.get("uses", "").startswith("actions/checkout@")
+    ]
     assert {step["with"]["persist-credentials"] for step in checkouts} == {False}
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_actions_are_the_hosts_own_at_a_commit_with_its_version(name):
-    lines = (ROOT / ".github" / "workflows" / f"{name}.yml").read_text(encoding="utf-8").splitlines()
-    used = [line.split("uses:")[1].strip() for line in lines if re.match(r"\s*(- )?uses:", line)]
+    lines = (
+        (ROOT / ".github" / "workflows" / f"{name}.yml")
+        .read_text(encoding="utf-8")
+        .splitlines()
+    )
+    used = [
+        line.split("uses:")[1].strip()
+        for line in lines
+        if re.match(r"\s*(- )?uses:", line)
+    ]
     assert len(used) == len([step for step in steps(name) if "uses" in step]) > 0
-    assert all(re.fullmatch(r"actions/[a-z-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action) for action in used)
+    assert all(
+        re.fullmatch(r"actions/[a-z-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action)
+        for action in used
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_commands_are_of_this_repository(name):
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    targets = set(re.search(r"^TARGETS := (.+)$", makefile, re.MULTILINE).group(1).split())
+    targets = set(
+        re.search(r"^TARGETS := (.+)$", makefile, re.MULTILINE).group(1).split()
+    )
     called = 0
     for run in (step["run"] for step in steps(name) if "run" in step):
         for words in re.findall(r"^\s*make (.+)$", run, re.MULTILINE):
             words = re.sub(r'--directory "[^"]+" ', "", words).split()
             assert words[0] in targets
             variables = [word.partition("=")[0] for word in words[1:]]
-            assert all(re.search(rf"^{variable} \?= ", makefile, re.MULTILINE) for variable in variables)
+            assert all(
+                re.search(rf"^{variable} \?= ", makefile, re.MULTILINE)
+                for variable in variables
+            )
             called += 1
         for file in re.findall(r"^\.\S+$", run, re.MULTILINE):
             assert os.access(ROOT / file, os.X_OK)
@@ -91,12 +135,22 @@ def test_nothing_that_a_person_types_becomes_part_of_a_command(name):
 
 
 def test_what_the_pages_publish_is_the_book_of_make_book():
-    uploaded = next(step for step in steps("pages") if "upload-pages-artifact" in step.get("uses", ""))
-    assert f"{uploaded['with']['path']}/index.html" in (ROOT / "Snakefile").read_text(encoding="utf-8")
+    uploaded = next(
+        step
+        for step in steps("pages")
+        if "upload-pages-artifact" in step.get("uses", "")
+    )
+    assert f"{uploaded['with']['path']}/index.html" in (ROOT / "Snakefile").read_text(
+        encoding="utf-8"
+    )
 
 
-@pytest.mark.skipif(not (shutil.which("git") and shutil.which("bash")), reason="needs git and bash")
-def test_the_studys_folder_follows_the_commit_and_keeps_results_and_what_did_not_change(tmp_path):
+@pytest.mark.skipif(
+    not (shutil.which("git") and shutil.which("bash")), reason="needs git and bash"
+)
+def test_the_studys_folder_follows_the_commit_and_keeps_results_and_what_did_not_change(
+    tmp_path,
+):
     source, folder = tmp_path / "source", tmp_path / "a folder" / "study"
     source.mkdir()
     git(source, "init", "--quiet")

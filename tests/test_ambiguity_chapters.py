@@ -20,16 +20,36 @@ ITEMS = [f"word{number}:n0{number}+n1{number}" for number in range(6)]
 
 
 def write(folder, model, similarity, langs, blind=False):
-    """Write costs of a model that sees the image, a little noise added, or of one that does not look at it."""
+    """Write costs of a model that sees the image, a little noise added, or of one that
+    does not look at it.
+    """
     rng, rows = np.random.default_rng([len(model), len(langs)]), []
     images = ("a0", "b0", "a1", "b1", "mix", "side")
     for lang, item in product(langs, ITEMS):
         for image, text in product(images, "ab"):
             seen = float(image[0] == text) if image[1].isdigit() and not blind else 0.5
             cost = 3 - seen + (0.0 if blind else rng.normal(0, 0.7))
-            rows.append([model, 0, "pictogram-pairs", similarity, "fp32", "", lang, item, image, text, max(cost, 1.1)])
+            rows.append(
+                [
+                    model,
+                    0,
+                    "pictogram-pairs",
+                    similarity,
+                    "fp32",
+                    "",
+                    lang,
+                    item,
+                    image,
+                    text,
+                    max(cost, 1.1),
+                ]
+            )
     table = pd.DataFrame(rows, columns=list(tables.SCHEMAS["disambiguation"][0]))
-    tables.write(table, folder / f"disambiguation/{model}_pictogram-pairs.parquet", "disambiguation")
+    tables.write(
+        table,
+        folder / f"disambiguation/{model}_pictogram-pairs.parquet",
+        "disambiguation",
+    )
     return table
 
 
@@ -39,59 +59,109 @@ def results(tmp_path):
     write(tmp_path, "other", "cosine", ["de", "fr", "ja"])
     costs = write(tmp_path, "blind", "perplexity", ["fr", "ja"], blind=True)
     logs = [[-0.1, -float(value)] for value in 2 * np.log(costs["cost"]) - 0.1]
-    tokens = costs.drop(columns="cost").assign(shared=1, log_probabilities=logs, temperature=1.0)
-    tokens = pd.concat([tokens, tokens[tokens["image"].isin(["a0", "b0"])].assign(temperature=2.0)])
+    tokens = costs.drop(columns="cost").assign(
+        shared=1, log_probabilities=logs, temperature=1.0
+    )
+    tokens = pd.concat(
+        [tokens, tokens[tokens["image"].isin(["a0", "b0"])].assign(temperature=2.0)]
+    )
     path = tmp_path / "tokens/blind_pictogram-pairs.parquet"
     tables.write(tokens[list(tables.SCHEMAS["tokens"][0])], path, "tokens")
     return tmp_path
 
 
 def answer(notebook, **parameters):
-    """Return the takeaway of a chapter whose code is run here with these parameters, and its variables."""
+    """Return the takeaway of a chapter whose code is run here with these parameters,
+    and its variables.
+    """
     known = {}
     with redirect_stdout(io.StringIO()):
-        for cell in nbformat.read(ROOT / f"notebooks/chapters/{notebook}.ipynb", as_version=4).cells:
+        for cell in nbformat.read(
+            ROOT / f"notebooks/chapters/{notebook}.ipynb", as_version=4
+        ).cells:
             if cell.cell_type == "code":
-                *before, last = f"\n{cell.source}".rstrip().rpartition("\nreading.takeaway(")
-                exec(cell.source if not before[1] else f"{before[0]}\nresult = {before[1].strip()}{last}", known)
+                *before, last = f"\n{cell.source}".rstrip().rpartition("\nba.takeaway(")
+                exec(
+                    (
+                        cell.source
+                        if not before[1]
+                        else f"{before[0]}\nresult = {before[1].strip()}{last}"
+                    ),
+                    known,
+                )
                 if {"inputs", "outputs", "parameters"} & set(cell.metadata.tags):
-                    known.update({name: value for name, value in parameters.items() if name in known})
+                    known.update(
+                        {
+                            name: value
+                            for name, value in parameters.items()
+                            if name in known
+                        }
+                    )
     plt.close("all")
     return known["result"].data, known
 
 
-@pytest.mark.parametrize(("models", "translators"), [(["one"], []), (["one", "other"], ["blind"])])
-def test_disambiguation_writes_the_scores_of_every_language_and_their_means(results, models, translators):
+@pytest.mark.parametrize(
+    ("models", "translators"), [(["one"], []), (["one", "other"], ["blind"])]
+)
+def test_disambiguation_writes_the_scores_of_every_language_and_their_means(
+    results, models, translators
+):
     path, tiers = results / "scores.parquet", {"high": ["de", "fr"], "low": ["ja"]}
-    shared = {"results": str(results), "output": str(path), "n_resamples": 20, "tiers": tiers}
-    said, known = answer("42_disambiguation", models=models, translators=translators, **shared)
+    shared = {
+        "results": str(results),
+        "output": str(path),
+        "n_resamples": 20,
+        "tiers": tiers,
+    }
+    said, known = answer(
+        "42_disambiguation", models=models, translators=translators, **shared
+    )
     assert said.count("On pictogram-pairs") == 1
     scores = tables.read(path, "scores")
     base = scores[scores["variant"] == ""]
     one = base[(base["model"] == "one") & (base["metric"] == "GTC")]
-    assert set(zip(one["group"], one["lang"], strict=True)) == {("", "de"), ("", "fr"), ("all", ""), ("high", "")}
+    assert set(zip(one["group"], one["lang"], strict=True)) == {
+        ("", "de"),
+        ("", "fr"),
+        ("all", ""),
+        ("high", ""),
+    }
     mean = one.loc[one["group"] == "all", "value"].item()
     assert mean == pytest.approx(one.loc[one["group"] == "", "value"].mean())
     assert {"mix", "side", "oracle max"} <= set(scores["variant"])
     if len(models) == 2:  # each pair stands on what it shares
-        pairs = known["tested"].set_index(["first", "second", "metric"])["n"]
-        assert {frozenset(pair[:2]): n for pair, n in pairs.items()}[frozenset({"one", "other"})] == 2
+        pairs = known["compared"].set_index(["first", "second", "metric"])["n"]
+        assert {frozenset(pair[:2]): n for pair, n in pairs.items()}[
+            frozenset({"one", "other"})
+        ] == 2
     if translators:
         assert {"without prefix", "temperature 2"} <= set(scores["variant"])
         blind = base[base["model"] == "blind"].set_index(["metric", "group"])
         assert blind.loc[("IC", "all"), "value"] == 0  # ties only
-        # All tie next to their own image: the bound is that of six items, not of no width.
+        # All tie next to their own image: the bound is that of six items, not of no
+        # width.
         ends = blind.loc[("ties IC", "all"), ["value", "ci_low", "ci_high"]].tolist()
         assert ends == pytest.approx([1, 0.025 ** (1 / 6), 1])
 
 
 @pytest.mark.parametrize(
-    ("models", "n_ensembles"), [(["one"], 0), (["one", "other"], 1), (["one", "other", "lone"], 1)]
+    ("models", "n_ensembles"),
+    [(["one"], 0), (["one", "other"], 1), (["one", "other", "lone"], 1)],
 )
-def test_errors_are_compared_and_ensembles_tried_where_models_share_items(results, models, n_ensembles):
+def test_errors_are_compared_and_ensembles_tried_where_models_share_items(
+    results, models, n_ensembles
+):
     write(results, "lone", "cosine", ["sw"])
-    said, known = answer("35_error_overlap", results=str(results), models=models, n_resamples=20)
-    assert "kinds of pairs of real models or languages make the same errors significantly more often" in said
-    assert known["gains"].groupby("metric").size().reindex(["TC"], fill_value=0).tolist() == [n_ensembles]
+    said, known = answer(
+        "35_error_overlap", results=str(results), models=models, n_resamples=20
+    )
+    assert (
+        "kinds of pairs of real models or languages make the same errors significantly"
+        " more often" in said
+    )
+    assert known["gains"].groupby("metric").size().reindex(
+        ["TC"], fill_value=0
+    ).tolist() == [n_ensembles]
     assert "CLIP-like: one model, two languages" in set(known["means"]["kind"])
     assert ("within CLIP-like" in set(known["means"]["kind"])) == (len(models) > 1)

@@ -1,4 +1,6 @@
-"""The campaign of faults in small: what it takes for lost, how it counts, and faults that need no whole run."""
+"""The campaign of faults in small: what it takes for lost, how it counts, and faults
+that need no whole run.
+"""
 
 import base64
 import random
@@ -16,8 +18,14 @@ import faults
 from babelatlas.base.errors import InputError
 
 JOBS = {
-    "results/tiny/logs/a.txt": {"kind": "words", "outputs": ["results/tiny/senses/a.parquet"]},
-    "results/tiny/logs/b.txt": {"kind": "labels", "outputs": ["results/tiny/labels/b.parquet"]},
+    "results/tiny/logs/a.txt": {
+        "kind": "words",
+        "outputs": ["results/tiny/senses/a.parquet"],
+    },
+    "results/tiny/logs/b.txt": {
+        "kind": "labels",
+        "outputs": ["results/tiny/labels/b.parquet"],
+    },
 }
 TABLES = {name for job in JOBS.values() for name in job["outputs"]}
 
@@ -43,22 +51,35 @@ def test_a_table_that_is_cut_missing_or_new_is_a_difference(study):
     (study.disturbed / one).write_bytes(b"1234")
     (study.disturbed / other).unlink()
     (study.disturbed / "results/tiny/labels/new.parquet").write_bytes(b"1")
-    assert fault_runs.differences(study) == [one, "results/tiny/labels/new.parquet", other]
+    assert fault_runs.differences(study) == [
+        one,
+        "results/tiny/labels/new.parquet",
+        other,
+    ]
 
 
-def test_a_finished_table_that_is_gone_or_changed_is_damage_but_one_that_is_made_again_may_be_absent(study):
+def test_a_finished_table_that_is_gone_is_damage_but_one_that_is_made_again_may_be_absent(
+    study,
+):
     later = time.time() + 60
     assert fault_runs.damage(study, JOBS, TABLES, later) == []
     (study.disturbed / "results/tiny/senses/a.parquet").unlink()
-    assert fault_runs.damage(study, JOBS, TABLES, later) == ["results/tiny/senses/a.parquet"]
+    assert fault_runs.damage(study, JOBS, TABLES, later) == [
+        "results/tiny/senses/a.parquet"
+    ]
     assert fault_runs.damage(study, JOBS, TABLES, 0) == []
     (study.disturbed / "results/tiny/labels/b.parquet").write_bytes(b"1234")
-    assert fault_runs.damage(study, JOBS, TABLES, 0) == ["results/tiny/labels/b.parquet"]
+    assert fault_runs.damage(study, JOBS, TABLES, 0) == [
+        "results/tiny/labels/b.parquet"
+    ]
 
 
 def test_of_a_table_that_says_how_long_something_took_the_rest_is_compared(study):
     name = "results/tiny/adaptations/a.parquet"
-    for folder, steps, seconds in ((study.undisturbed, 3, 1.0), (study.disturbed, 3, 2.0)):
+    for folder, steps, seconds in (
+        (study.undisturbed, 3, 1.0),
+        (study.disturbed, 3, 2.0),
+    ):
         (folder / name).parent.mkdir()
         pd.DataFrame({"steps": [steps], "seconds": [seconds]}).to_parquet(folder / name)
     assert fault_runs.same(study, name)
@@ -73,16 +94,27 @@ def test_restored_files_have_the_bytes_and_times_of_the_undisturbed_run(study):
     (study.disturbed / one).write_bytes(b"1234")
     (study.disturbed / other).unlink()
     (study.disturbed / ".snakemake" / "incomplete").mkdir(parents=True)
-    (study.disturbed / ".snakemake" / "incomplete" / base64.b64encode(one.encode()).decode()).touch()
+    (
+        study.disturbed
+        / ".snakemake"
+        / "incomplete"
+        / base64.b64encode(one.encode()).decode()
+    ).touch()
     fault_runs.restore(study)
     assert fault_runs.differences(study) == []
     assert not fault_runs.unfinished(study.disturbed)
-    times = {(folder / one).stat().st_mtime_ns for folder in (study.undisturbed, study.disturbed)}
+    times = {
+        (folder / one).stat().st_mtime_ns
+        for folder in (study.undisturbed, study.disturbed)
+    }
     assert len(times) == 1
 
 
 def test_a_killed_run_is_waited_for_until_its_last_process_has_ended(tmp_path):
-    code = "import subprocess, time; subprocess.Popen(['sleep', '1'], start_new_session=True); time.sleep(60)"
+    code = (
+        "import subprocess, time; subprocess.Popen(['sleep', '1'],"
+        " start_new_session=True); time.sleep(60)"
+    )
     settings = {"env": fault_runs.environment(tmp_path), "start_new_session": True}
     run = subprocess.Popen([sys.executable, "-c", code], **settings)
     while len(fault_runs.processes(tmp_path)) < 2:
@@ -93,13 +125,32 @@ def test_a_killed_run_is_waited_for_until_its_last_process_has_ended(tmp_path):
 
 def test_a_kill_counts_once_in_all_and_for_each_kind_that_was_at_work():
     kills = [
-        {"fault": "whole run killed", "kinds": ["words", "labels"], "outcome": "recovered", "note": ""},
-        {"fault": "whole run killed", "kinds": ["words"], "outcome": "lost", "note": "a.parquet"},
-        {"fault": "one job killed", "kinds": ["words"], "outcome": "recovered", "note": ""},
+        {
+            "fault": "whole run killed",
+            "kinds": ["words", "labels"],
+            "outcome": "recovered",
+            "note": "",
+        },
+        {
+            "fault": "whole run killed",
+            "kinds": ["words"],
+            "outcome": "lost",
+            "note": "a.parquet",
+        },
+        {
+            "fault": "one job killed",
+            "kinds": ["words"],
+            "outcome": "recovered",
+            "note": "",
+        },
     ]
-    cases = [{"fault": "disk full", "kind": "any", "outcome": "skipped", "note": "no root"}]
+    cases = [
+        {"fault": "disk full", "kind": "any", "outcome": "skipped", "note": "no root"}
+    ]
     table = fault_outcomes.count(kills, cases)
-    counts = table.set_index(["fault", "kind"])[["tries", "recovered", "lost", "skipped"]].T.to_dict("list")
+    counts = table.set_index(["fault", "kind"])[
+        ["tries", "recovered", "lost", "skipped"]
+    ].T.to_dict("list")
     assert counts == {
         ("whole run killed", "any"): [2, 1, 1, 0],
         ("whole run killed", "labels"): [1, 1, 0, 0],
@@ -117,7 +168,9 @@ def test_the_bound_is_that_of_no_loss_in_n_tries():
 
 
 def test_the_table_is_read_as_it_was_written_and_another_one_is_refused(tmp_path):
-    table = fault_outcomes.count([], [{"fault": "disk full", "kind": "any", "outcome": "refused", "note": ""}])
+    table = fault_outcomes.count(
+        [], [{"fault": "disk full", "kind": "any", "outcome": "refused", "note": ""}]
+    )
     fault_outcomes.write(table, tmp_path / "faults.csv")
     pd.testing.assert_frame_equal(fault_outcomes.read(tmp_path / "faults.csv"), table)
     (tmp_path / "faults.csv").write_text("a,b\n1,2\n", encoding="utf-8")
@@ -125,19 +178,38 @@ def test_the_table_is_read_as_it_was_written_and_another_one_is_refused(tmp_path
         fault_outcomes.read(tmp_path / "faults.csv")
 
 
-@pytest.mark.parametrize(("outcome", "status"), [("recovered", 0), ("refused", 0), ("lost", 1)])
-def test_a_campaign_fails_where_anything_was_lost(tmp_path, monkeypatch, outcome, status):
-    kill = {"fault": "whole run killed", "kinds": ["words"], "outcome": outcome, "note": ""}
-    monkeypatch.setattr(faults, "campaign", lambda *given: {"kills": [kill], "cases": []})
+@pytest.mark.parametrize(
+    ("outcome", "status"), [("recovered", 0), ("refused", 0), ("lost", 1)]
+)
+def test_a_campaign_fails_where_anything_was_lost(
+    tmp_path, monkeypatch, outcome, status
+):
+    kill = {
+        "fault": "whole run killed",
+        "kinds": ["words"],
+        "outcome": outcome,
+        "note": "",
+    }
+    monkeypatch.setattr(
+        faults, "campaign", lambda *given: {"kills": [kill], "cases": []}
+    )
     assert faults.main(["--quick", "--folder", str(tmp_path)]) == status
 
 
-@pytest.mark.parametrize("case", [fault_cases.download_cut, fault_cases.download_killed])
+@pytest.mark.parametrize(
+    "case", [fault_cases.download_cut, fault_cases.download_killed]
+)
 def test_a_download_that_is_cut_is_fetched_whole_the_next_time(study, case):
     outcome, note = case(study, {}, random.Random(1))
-    assert (outcome, note) == ("refused" if case is fault_cases.download_cut else "recovered", "")
+    assert (outcome, note) == (
+        "refused" if case is fault_cases.download_cut else "recovered",
+        "",
+    )
 
 
 @pytest.mark.slow
 def test_an_archive_whose_unpacking_was_killed_is_unpacked_whole_the_next_time(study):
-    assert fault_cases.unpacking_killed(study, {}, random.Random(1)) == ("recovered", "")
+    assert fault_cases.unpacking_killed(study, {}, random.Random(1)) == (
+        "recovered",
+        "",
+    )

@@ -1,4 +1,6 @@
-"""The grid: killed at random moments it ends with the same bytes, a model more is a job more, Slurm runs it as well."""
+"""The grid: killed at random moments it ends with the same bytes, a model more is a job
+more, Slurm runs it as well.
+"""
 
 import os
 import sys
@@ -10,7 +12,7 @@ import yaml
 
 import fault_runs
 import faults
-from babelatlas.workflow import config as configs
+from atlas_study.workflow import config as configs
 from conftest import ROOT, snakemake
 from test_project import pins
 from workflow.test_plan import jobs
@@ -22,36 +24,75 @@ QUIET = ["--quiet", "rules", "host", "reason"]
 def given(folder: Path, **changes) -> Path:
     """A file with the small run's config, changed."""
     path = folder / "changed.yml"
-    path.write_text(yaml.safe_dump(configs.read(ROOT / "tests" / "tiny.yml") | changes), encoding="utf-8")
+    path.write_text(
+        yaml.safe_dump(configs.read(ROOT / "tests" / "tiny.yml") | changes),
+        encoding="utf-8",
+    )
     return path
 
 
 @pytest.mark.slow
-def test_killed_at_random_moments_it_ends_with_the_same_bytes_as_the_undisturbed_run(small_run):
-    # The copy lies beside the small run: from there the notebooks have the same relative paths, as Snakemake asks.
-    study = fault_runs.Study(ROOT / "tests" / "tiny.yml", small_run, small_run.parent / "again")
+def test_killed_at_random_moments_it_ends_with_the_same_bytes_as_the_undisturbed_run(
+    small_run,
+):
+    # The copy lies beside the small run: from there the notebooks have the same
+    # relative paths, as Snakemake asks.
+    study = fault_runs.Study(
+        ROOT / "tests" / "tiny.yml", small_run, small_run.parent / "again"
+    )
     faults.copy(study)
     assert fault_runs.differences(study) == []
     known = fault_runs.read_jobs(small_run)
-    logs = [log for log in known if "picto-en_pictogram" in log or "_rich_and_poor" in log]
+    logs = [
+        log for log in known if "picto-en_pictogram" in log or "_rich_and_poor" in log
+    ]
     kills = faults.play_round(study, known, logs, [], limit=6, seed="5")
-    assert any(set(kill["kinds"]) & {"embedding", "evaluation", "chapters"} for kill in kills), "no job was killed"
+    assert any(
+        set(kill["kinds"]) & {"embedding", "evaluation", "chapters"} for kill in kills
+    ), "no job was killed"
     assert [kill for kill in kills if kill["outcome"] != "recovered"] == []
 
 
-def test_a_model_or_a_data_set_more_is_a_job_for_each_of_the_others_and_what_reads_them(small_run, tmp_path):
+def test_a_model_or_a_data_set_more_is_a_job_for_each_of_the_others_and_what_reads_them(
+    small_run, tmp_path
+):
     tiny, images = configs.read(ROOT / "tests" / "tiny.yml"), tmp_path / "photographs"
     images.mkdir()
-    (images / "notes.txt").write_text("No image is needed for a plan.", encoding="utf-8")
+    (images / "notes.txt").write_text(
+        "No image is needed for a plan.", encoding="utf-8"
+    )
     model = {"models": [*tiny["models"], "msiglip-b16"]}
-    dataset = {"datasets": [*tiny["datasets"], "xm3600"], "images": {"xm3600": str(images)}}
+    dataset = {
+        "datasets": [*tiny["datasets"], "xm3600"],
+        "images": {"xm3600": str(images)},
+    }
     same = {"senses", "labels", "pictograms", "items", "train"}
     for changes, wanted, others in (
-        ({"models": tiny["models"][:2]}, {}, {"zeroshot", "retrieval", "subsets", "protocols"}),
-        (model, {"zeroshot": 1, "retrieval": 1, "subsets": 1, "protocols": 1, "chapter_43_model": 4}, {"adapt"}),
-        (dataset, {"retrieval": 3}, {"zeroshot", "subsets", "protocols", "disambiguation"}),
+        (
+            {"models": tiny["models"][:2]},
+            {},
+            {"zeroshot", "retrieval", "subsets", "protocols"},
+        ),
+        (
+            model,
+            {
+                "zeroshot": 1,
+                "retrieval": 1,
+                "subsets": 1,
+                "protocols": 1,
+                "chapter_43_model": 4,
+            },
+            {"adapt"},
+        ),
+        (
+            dataset,
+            {"retrieval": 3},
+            {"zeroshot", "subsets", "protocols", "disambiguation"},
+        ),
     ):
-        done = snakemake(small_run, "--dry-run", *QUIET, config=given(tmp_path, **changes))
+        done = snakemake(
+            small_run, "--dry-run", *QUIET, config=given(tmp_path, **changes)
+        )
         assert done.returncode == 0, done.stderr
         found = jobs(done.stdout + done.stderr)
         assert {name: found.get(name) for name in wanted} == wanted
@@ -64,7 +105,10 @@ FEW = {
     "protocol_datasets": [],
     "adaptations": {},
     "chapters": ["00_summary", "23_translated_captions", "12_working_languages"],
-    "parameters": {"12_working_languages": {"source": "liu2021"}, "23_translated_captions": {"n_resamples": 20}},
+    "parameters": {
+        "12_working_languages": {"source": "liu2021"},
+        "23_translated_captions": {"n_resamples": 20},
+    },
 }
 TARGETS = [
     f"{RUN}/retrieval/msiglip-b16_xm3600.parquet",
@@ -76,9 +120,13 @@ TARGETS = [
 def few(folder: Path, *words) -> str:
     """Run three jobs of which two fail; return what was said."""
     config = given(folder, **FEW, images={"xm3600": str(folder)})
-    done = snakemake(folder, *QUIET, "--show-failed-logs", *words, "--", *TARGETS, config=config)
+    done = snakemake(
+        folder, *QUIET, "--show-failed-logs", *words, "--", *TARGETS, config=config
+    )
     assert done.returncode == 1
-    assert (folder / RUN / "notebooks" / "23_translated_captions.ipynb").is_file(), "an independent job was not done"
+    assert (folder / RUN / "notebooks" / "23_translated_captions.ipynb").is_file(), (
+        "an independent job was not done"
+    )
     assert (folder / RUN / "notebooks" / "12_working_languages.failed.ipynb").is_file()
     return done.stdout + done.stderr
 
@@ -86,19 +134,39 @@ def few(folder: Path, *words) -> str:
 @pytest.mark.slow
 def test_failed_jobs_do_not_stop_the_others_and_their_logs_are_shown(tmp_path):
     said = few(tmp_path)
-    failed = [line.split()[1:] for line in said.splitlines() if line.split()[:1] == ["failed"]]
+    failed = [
+        line.split()[1:] for line in said.splitlines() if line.split()[:1] == ["failed"]
+    ]
     assert any(words[0] == "12_working_languages:" for words in failed), said
-    assert any(words[0].endswith("_retrieval") and words[1:3] == ["msiglip-b16,", "xm3600:"] for words in failed), said
+    assert any(
+        words[0].endswith("_retrieval") and words[1:3] == ["msiglip-b16,", "xm3600:"]
+        for words in failed
+    ), said
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not find_spec("snakemake_executor_plugin_slurm"), reason="pip install -r requirements-cluster.txt")
+@pytest.mark.skipif(
+    not find_spec("snakemake_executor_plugin_slurm"),
+    reason="pip install -r requirements-cluster.txt",
+)
 def test_slurm_runs_the_grid_and_asks_for_a_gpu(tmp_path, monkeypatch):
     programs, queue = tmp_path / "bin", tmp_path / "queue"
     programs.mkdir()
     queue.mkdir()
-    for name in ("sbatch", "srun", "sacct", "squeue", "sinfo", "scontrol", "sacctmgr", "sshare", "scancel"):
-        call = f'exec {sys.executable} -S {ROOT / "tests" / "fake_slurm.py"} {name} "$@"'
+    for name in (
+        "sbatch",
+        "srun",
+        "sacct",
+        "squeue",
+        "sinfo",
+        "scontrol",
+        "sacctmgr",
+        "sshare",
+        "scancel",
+    ):
+        call = (
+            f'exec {sys.executable} -S {ROOT / "tests" / "fake_slurm.py"} {name} "$@"'
+        )
         (programs / name).write_text(f"#!/bin/sh\n{call}\n", encoding="utf-8")
         (programs / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(programs), prepend=os.pathsep)
@@ -115,14 +183,32 @@ def test_slurm_runs_the_grid_and_asks_for_a_gpu(tmp_path, monkeypatch):
 def test_the_plugins_pins_do_not_contradict_the_lock():
     lock = pins((ROOT / "requirements.txt").read_text(encoding="utf-8"))
     plugins = pins((ROOT / "requirements-cluster.txt").read_text(encoding="utf-8"))
-    assert {"snakemake-executor-plugin-slurm", "snakemake-executor-plugin-kubernetes"} <= set(plugins)
-    assert {name: version for name, version in plugins.items() if lock.get(name, version) != version} == {}
+    assert {
+        "snakemake-executor-plugin-slurm",
+        "snakemake-executor-plugin-kubernetes",
+    } <= set(plugins)
+    assert {
+        name: version
+        for name, version in plugins.items()
+        if lock.get(name, version) != version
+    } == {}
 
 
 @pytest.mark.parametrize("profile", ["slurm", "kubernetes"])
 def test_a_profile_names_rules_that_there_are(profile):
-    settings = yaml.safe_load((ROOT / "config" / profile / "config.yaml").read_text(encoding="utf-8"))
+    settings = yaml.safe_load(
+        (ROOT / "config" / profile / "config.yaml").read_text(encoding="utf-8")
+    )
     assert settings["executor"] == profile
-    chapters = {f"chapter_{path.stem}" for path in (ROOT / "notebooks" / "chapters").glob("*.ipynb")}
-    stages = {path.stem.partition("_")[2] for path in (ROOT / "notebooks" / "stages").glob("*.ipynb")}
-    assert {*settings["set-resources"], *settings.get("set-threads", {})} <= chapters | stages
+    chapters = {
+        f"chapter_{path.stem}"
+        for path in (ROOT / "notebooks" / "chapters").glob("*.ipynb")
+    }
+    stages = {
+        path.stem.partition("_")[2]
+        for path in (ROOT / "notebooks" / "stages").glob("*.ipynb")
+    }
+    assert {
+        *settings["set-resources"],
+        *settings.get("set-threads", {}),
+    } <= chapters | stages

@@ -1,4 +1,6 @@
-"""The runs of real models, rehearsed in small: each ends in a book, and no step of it fails."""
+"""The runs of real models, rehearsed in small: each ends in a book, and no step of it
+fails.
+"""
 
 from pathlib import Path
 
@@ -9,8 +11,13 @@ from conftest import ROOT, locked_run
 
 pytestmark = pytest.mark.slow
 
-# What is rehearsed: the config, and whether with one model, one language and one data set alone.
-RUNS = {"paper": ("paper.yml", False), "full": ("full.yml", False), "one": ("full.yml", True)}
+# What is rehearsed: the config, and whether with one model, one language and one data
+# set alone.
+RUNS = {
+    "paper": ("paper.yml", False),
+    "full": ("full.yml", False),
+    "one": ("full.yml", True),
+}
 
 
 @pytest.fixture(scope="module")
@@ -20,10 +27,14 @@ def folder(tmp_path_factory) -> Path:
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_a_rehearsal_ends_in_a_book_without_a_failed_step(name, folder, mirror, monkeypatch):
+def test_a_rehearsal_ends_in_a_book_without_a_failed_step(
+    name, folder, mirror, monkeypatch
+):
     monkeypatch.setenv("BABELATLAS_MIRROR", str(mirror))
     file, only_one = RUNS[name]
-    config = rehearsal.prepare(ROOT / "config" / file, folder, mirror / "commute", only_one)
+    config = rehearsal.prepare(
+        ROOT / "config" / file, folder, mirror / "commute", only_one
+    )
     study = folder / name
     study.mkdir()
     done = locked_run(study, config)

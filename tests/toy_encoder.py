@@ -9,28 +9,45 @@ from babelatlas.models.tokens import Tokenizer
 
 
 class Toy:
-    """An encoder of four numbers: the shades of a picture's quarters; of a text, numbers drawn by its letters.
+    """An encoder of four numbers: the shades of a picture's quarters; of a text,
+    numbers drawn by its letters.
 
-    The precision rounds them: float32 not at all, bfloat16 to whole numbers. `weak`: float16 gives no number at all.
-    `seen` are the texts, and the numbers of pictures, that it was asked for.
+    The precision rounds them: float32 not at all, bfloat16 to whole numbers. `weak`:
+    float16 gives no number at all. `seen` are the texts, and the numbers of pictures,
+    that it was asked for.
     """
 
     def __init__(self, precision="float32", weak=False):
-        self.name, self.precision, self.key, self.device = "toy", precision, precision, "cpu"
+        self.name, self.precision, self.key, self.device = (
+            "toy",
+            precision,
+            precision,
+            "cpu",
+        )
         self.seen, self.weak = [], weak
         self.tokenizer = Tokenizer(
             lambda texts, lang: [[ord(letter) for letter in text] for text in texts],
-            200, pad=0, trim=True, tail=0, needs_language=False,
-        )  # fmt: skip
+            200,
+            pad=0,
+            trim=True,
+            tail=0,
+            needs_language=False,
+        )
 
     @staticmethod
     def transform(picture):
-        return np.asarray(picture.convert("L").resize((2, 2), Image.Resampling.BOX), np.float32)[None]
+        return np.asarray(
+            picture.convert("L").resize((2, 2), Image.Resampling.BOX), np.float32
+        )[None]
 
     def _rounded(self, vectors):
         if self.precision == "float16" and self.weak:
             return np.full_like(vectors, np.nan)
-        return np.round(vectors).astype(np.float32) if self.precision == "bfloat16" else vectors.astype(np.float32)
+        return (
+            np.round(vectors).astype(np.float32)
+            if self.precision == "bfloat16"
+            else vectors.astype(np.float32)
+        )
 
     def encode_images(self, images):
         self.seen.append(len(images))
@@ -42,6 +59,8 @@ class Toy:
 
     def encode_texts(self, tokens, lang=""):
         ids, mask = tokens.padded()
-        texts = ["".join(map(chr, row[here])) for row, here in zip(ids, mask, strict=True)]
+        texts = [
+            "".join(map(chr, row[here])) for row, here in zip(ids, mask, strict=True)
+        ]
         self.seen += texts
         return self._rounded(np.stack([self.text(text) for text in texts]))

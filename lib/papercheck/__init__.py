@@ -1,1 +1,3 @@
-"""What five papers report, recomputed: claims, definitions, errata; `python -m papercheck` rebuilds what ships."""
+"""What five papers report, recomputed: claims, definitions, errata; `python -m
+papercheck` rebuilds what ships.
+"""

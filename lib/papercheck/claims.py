@@ -1,18 +1,23 @@
-"""The numbers that the papers print, one row each, and how each is said to have been computed.
+"""The numbers that the papers print, one row each, and how each is said to have been
+computed.
 
-The rows lie in `data/claims` of babelatlas, in CSV files with the columns below; facts read from the papers, each with
-its place.
+The rows lie in `data/claims` of babelatlas, in CSV files with the columns below; facts
+read from the papers, each with its place.
 
-* `paper`: citation key. `place`: "Table 2", "Figure 3", "Section 4". `cell`: the row and column as printed, joined by
-  " | ". These three name a claim, once.
-* `block`: the claims of one place that one definition has to explain together (the cells of a table, its averages).
-* `printed`: the number as printed, without its unit: "12.67", "1'452", "-38.9", "+14.4". Its decimals decide how
-  exactly it must be met. `relation`: "=", or "<", ">", "≤", "≥" where the paper says "over 2 points".
-* `unit`: "%", "points", "count", "correlation" ... as words for the reader; `scorecard` compares numbers as printed,
-  so that a definition returns percent where the paper prints percent.
-* `definitions`: ids of definitions (`data/definitions` here), separated by ";": first the one that the paper states,
-  nothing before the first ";" where it is silent, then others that a reader could try. Empty where nothing known allows
-  to compute the number; `note` then says what is missing. `read` puts their names in place of the ids.
+* `paper`: citation key. `place`: "Table 2", "Figure 3", "Section 4". `cell`: the row
+  and column as printed, joined by " | ". These three name a claim, once.
+* `block`: the claims of one place that one definition has to explain together (the
+  cells of a table, its averages).
+* `printed`: the number as printed, without its unit: "12.67", "1'452", "-38.9",
+  "+14.4". Its decimals decide how exactly it must be met. `relation`: "=", or "<", ">",
+  "≤", "≥" where the paper says "over 2 points".
+* `unit`: "%", "points", "count", "correlation" ... as words for the reader; `scorecard`
+  compares numbers as printed, so that a definition returns percent where the paper
+  prints percent.
+* `definitions`: ids of definitions (`data/definitions` here), separated by ";": first
+  the one that the paper states, nothing before the first ";" where it is silent, then
+  others that a reader could try. Empty where nothing known allows to compute the
+  number; `note` then says what is missing. `read` puts their names in place of the ids.
 * `note`: what else a reader must know, such as a misprinted code.
 """
 
@@ -28,11 +33,15 @@ value = published.number
 
 
 def read(*names: str) -> pd.DataFrame:
-    """Return the claims, of the files so named or of all, as text, in the order of their files."""
-    files = [published.CLAIMS / f"{name}.csv" for name in names] or sorted(published.CLAIMS.glob("*.csv"))
-    table = pd.concat([pd.read_csv(file, dtype=str, keep_default_na=False) for file in files], ignore_index=True)
+    """Return the claims, of the files so named or of all, as text, in the order of
+    their files.
+    """
+    files = [published.CLAIMS / f"{name}.csv" for name in names]
+    files = files or sorted(published.CLAIMS.glob("*.csv"))
+    parts = [pd.read_csv(file, dtype=str, keep_default_na=False) for file in files]
+    table = pd.concat(parts, ignore_index=True)
     pairs = zip(table["paper"], table["definitions"], strict=True)
-    return table.assign(definitions=[_named(*pair) for pair in pairs])
+    return table.assign(definitions=[_named(paper, ids) for paper, ids in pairs])
 
 
 def printed(paper: str, place: str) -> pd.Series:
@@ -49,12 +58,13 @@ def _shipped(paper: str) -> pd.DataFrame:
 @cache
 def _named(paper: str, ids: str) -> str:
     """Return the names of definitions for their ids, with the same separators."""
-    known = definitions.names(paper)
-    return "; ".join(known[part] if part else "" for part in map(str.strip, ids.split(";")))
+    name_of = definitions.names(paper) | {"": ""}
+    return "; ".join(name_of[part.strip()] for part in ids.split(";"))
 
 
 def names(definitions: str) -> list[str]:
-    """Return the names of the definitions in a cell, the one that the paper states first.
+    """Return the names of the definitions in a cell, the one that the paper states
+    first.
 
     >>> names("mean; mean with English"), names("; Pearson; Spearman")
     (['mean', 'mean with English'], ['Pearson', 'Spearman'])

@@ -15,7 +15,9 @@ SHA256 = hashlib.sha256(CONTENT).hexdigest()
 
 @contextlib.contextmanager
 def service(body):
-    """Run a web service that answers every request with `body`; give its address and the paths asked for so far."""
+    """Run a web service that answers every request with `body`; give its address and
+    the paths asked for so far.
+    """
     asked = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -30,7 +32,9 @@ def service(body):
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread = threading.Thread(
+            target=server.serve_forever, kwargs={"poll_interval": 0.02}
+        )
         thread.start()
         try:
             yield f"http://127.0.0.1:{server.server_port}", asked
@@ -41,7 +45,9 @@ def service(body):
 
 @pytest.fixture
 def known(monkeypatch, tmp_path):
-    """One known file, at an address that the test gives; the cache is in the test's own folder."""
+    """One known file, at an address that the test gives; the cache is in the test's own
+    folder.
+    """
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("BABELATLAS_MIRROR", raising=False)
 
@@ -56,7 +62,11 @@ def test_every_known_file_is_pinned_to_a_commit_or_known_by_its_hash():
     commit = r"https://raw\.githubusercontent\.com/[\w-]+/[\w-]+/[0-9a-f]{40}/.+\.(json|txt|gz|csv)"
     known = download.files()
     for name, entry in known.items():
-        assert re.fullmatch(commit, entry["url"]) or entry["sha256"] or name == "imagenet-sketch-images"
+        assert (
+            re.fullmatch(commit, entry["url"])
+            or entry["sha256"]
+            or name == "imagenet-sketch-images"
+        )
     hashes = [entry["sha256"] for entry in known.values() if entry["sha256"]]
     assert all(re.fullmatch(r"[0-9a-f]{64}", one) for one in hashes)
     assert len(set(hashes)) == len(hashes) >= len(known) - 4
@@ -64,7 +74,11 @@ def test_every_known_file_is_pinned_to_a_commit_or_known_by_its_hash():
 
 def test_every_known_file_that_the_mirror_has_is_the_mirrors(mirror, monkeypatch):
     monkeypatch.setenv("BABELATLAS_MIRROR", str(mirror))
-    found = [name for name, entry in download.files().items() if (mirror / entry["mirror"]).is_file()]
+    found = [
+        name
+        for name, entry in download.files().items()
+        if (mirror / entry["mirror"]).is_file()
+    ]
     assert len(found) >= 40
     for name in found:
         assert download.file(name) == mirror / download.files()[name]["mirror"]
@@ -83,20 +97,32 @@ def test_a_file_is_fetched_once_and_kept_in_the_cache(known, tmp_path, capsys):
     assert f"no SHA-256 of it is known: got {SHA256}" in capsys.readouterr().out
 
 
-def test_another_content_is_refused_from_the_mirror_or_the_network_and_not_kept(known, tmp_path, monkeypatch):
+def test_another_content_is_refused_from_the_mirror_or_the_network_and_not_kept(
+    known, tmp_path, monkeypatch
+):
     with service(b"<html>") as (address, _):
         known(f"{address}/map.json")
-        with pytest.raises(InputError, match=rf"map cannot be fetched from {address}/map\.json \(.*hash"):
+        with pytest.raises(
+            InputError,
+            match=rf"map cannot be fetched from {address}/map\.json \(.*hash",
+        ):
             download.file("map")
     assert not list((tmp_path / "cache").rglob("*map.json"))
     monkeypatch.setenv("BABELATLAS_MIRROR", str(tmp_path))
     (tmp_path / "links").mkdir()
     (tmp_path / "links" / "map.json").write_bytes(b"{}")
-    with pytest.raises(InputError, match=r"links/map\.json is not the map that the study knows"):
+    with pytest.raises(
+        InputError, match=r"links/map\.json is not the map that the study knows"
+    ):
         download.file("map")
 
 
-def test_without_a_network_the_message_says_what_to_get_and_where_to_put_it(known, tmp_path):
+def test_without_a_network_the_message_says_what_to_get_and_where_to_put_it(
+    known, tmp_path
+):
     known("http://127.0.0.1:9/map.json")
-    with pytest.raises(InputError, match=rf"127\.0\.0\.1:9/map\.json .* put it at {tmp_path}/cache/.*map\.json"):
+    with pytest.raises(
+        InputError,
+        match=rf"127\.0\.0\.1:9/map\.json .* put it at {tmp_path}/cache/.*map\.json",
+    ):
         download.file("map")

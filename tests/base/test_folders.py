@@ -1,4 +1,6 @@
-"""Folders that users give: links, loops of links, names in other forms of Unicode and in none."""
+"""Folders that users give: links, loops of links, names in other forms of Unicode and
+in none.
+"""
 
 import os
 import unicodedata
@@ -35,7 +37,10 @@ def test_linked_folders_are_read_and_each_real_folder_once_under_its_own_name(tm
     (home / "b").symlink_to(tmp_path / "elsewhere")
     (home / "c").symlink_to(tmp_path / "elsewhere")
     files, again = folders.walk(home)
-    assert [file.relative_to(home).as_posix() for file in files] == ["b/2.png", "z/1.png"]
+    assert [file.relative_to(home).as_posix() for file in files] == [
+        "b/2.png",
+        "z/1.png",
+    ]
     assert again == {home / "a": home / "z", home / "c": home / "b"}
 
 
@@ -51,8 +56,13 @@ def test_a_loop_of_links_ends(tmp_path):
 
 
 @pytest.mark.parametrize("sum_of", [checksums.contents, tables.fingerprint])
-def test_sums_of_linked_folders_change_with_their_files_and_their_links(tmp_path, sum_of):
-    home, store = laid(tmp_path / "home", "note.txt"), laid(tmp_path / "store", "cats/1.png", "dogs/1.png")
+def test_sums_of_linked_folders_change_with_their_files_and_their_links(
+    tmp_path, sum_of
+):
+    home, store = (
+        laid(tmp_path / "home", "note.txt"),
+        laid(tmp_path / "store", "cats/1.png", "dogs/1.png"),
+    )
     for name in ("cats", "dogs"):
         (home / name).symlink_to(store / name)
     first = sum_of(home)
@@ -86,13 +96,27 @@ def test_a_name_that_is_not_utf_8_is_named_in_one_sentence(tmp_path):
     (tmp_path / "a").mkdir()
     Path(os.fsdecode(os.fsencode(tmp_path / "a") + b"/caf\xe9.png")).write_text("x")
     for read in (below, checksums.contents, tables.fingerprint):
-        with pytest.raises(InputError, match=r"The name of .*caf\\xe9\.png is not UTF-8: rename it"):
+        with pytest.raises(
+            InputError, match=r"The name of .*caf\\xe9\.png is not UTF-8: rename it"
+        ):
             read(tmp_path)
 
 
-@pytest.mark.parametrize(("stored", "asked"), [(COMPOSED, DECOMPOSED), (DECOMPOSED, COMPOSED)])
+@pytest.mark.parametrize(
+    ("stored", "asked"), [(COMPOSED, DECOMPOSED), (DECOMPOSED, COMPOSED)]
+)
 def test_files_are_found_by_names_in_another_form_of_unicode(tmp_path, stored, asked):
     laid(tmp_path, f"{stored}/{stored}.png", "plain.png")
-    names = [f"{asked}/{asked}.png", "plain.png", f"{asked}/absent.png", f"{asked}/{asked}.png"]
+    names = [
+        f"{asked}/{asked}.png",
+        "plain.png",
+        f"{asked}/absent.png",
+        f"{asked}/{asked}.png",
+    ]
     found = [os.path.relpath(path, tmp_path) for path in folders.named(tmp_path, names)]
-    assert found == [f"{stored}/{stored}.png", "plain.png", f"{asked}/absent.png", f"{stored}/{stored}.png"]
+    assert found == [
+        f"{stored}/{stored}.png",
+        "plain.png",
+        f"{asked}/absent.png",
+        f"{stored}/{stored}.png",
+    ]

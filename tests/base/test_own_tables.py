@@ -3,7 +3,11 @@ import pytest
 from babelatlas.base import own_tables
 from babelatlas.base.errors import InputError
 
-ROWS = [["lang", "wnid", "label"], ["de", "n02084071", "Hündin, klein"], ["ar", "n02084071", "كلب"]]
+ROWS = [
+    ["lang", "wnid", "label"],
+    ["de", "n02084071", "Hündin, klein"],
+    ["ar", "n02084071", "كلب"],
+]
 QUOTED = 'lang,wnid,label\nde,n02084071,"Hündin, klein"\nar,n02084071,كلب\n'
 PLAIN = QUOTED.replace('"Hündin, klein"', "Hündin§ klein")
 
@@ -30,20 +34,33 @@ def test_every_way_in_which_spreadsheets_write_csv_is_read_alike(tmp_path, conte
     assert [list(table), *table.to_numpy().tolist()] == ROWS
 
 
-@pytest.mark.parametrize("word", ["nan", "null", "NA", "7", "1e5", "بزرگ\u200cراه", "\u200fכלב\u200f"])
+@pytest.mark.parametrize(
+    "word", ["nan", "null", "NA", "7", "1e5", "بزرگ\u200cراه", "\u200fכלב\u200f"]
+)
 def test_a_word_stays_what_it_is_whatever_it_looks_like(tmp_path, word):
     (tmp_path / "a.csv").write_text(f"lang,label\nde,{word}\n", encoding="utf-8")
     table = own_tables.read(tmp_path / "a.csv", "labels")
-    assert own_tables.check_texts(table, ["label"], "a.csv", filled=True)["label"].tolist() == [word]
+    assert own_tables.check_texts(table, ["label"], "a.csv", filled=True)[
+        "label"
+    ].tolist() == [word]
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
         (b"lang,lable\nde,x\n", "no column 'label': did you mean lable"),
-        (b"lang,label\nde,x,y\n", "line 2 should have 2 cells, as the heading, and has 3: put commas"),
-        (b"lang;label\n\n\nde;x\n\nde\n", "line 6 should have 2 cells, as the heading, and has 1: put semicolons"),
-        (b"lang\tlabel\nde\tx\nde\tx\ty\n", "line 3 should have 2 cells, as the heading, and has 3: put tabs"),
+        (
+            b"lang,label\nde,x,y\n",
+            "line 2 should have 2 cells, as the heading, and has 3: put commas",
+        ),
+        (
+            b"lang;label\n\n\nde;x\n\nde\n",
+            "line 6 should have 2 cells, as the heading, and has 1: put semicolons",
+        ),
+        (
+            b"lang\tlabel\nde\tx\nde\tx\ty\n",
+            "line 3 should have 2 cells, as the heading, and has 3: put tabs",
+        ),
         (b'lang,label\n\nde,x\nde,"x\nde,y\n', "the row of line 4 cannot be read"),
         (b'lang,label\n"de",a\n\n"de"x,b\n', "the row of line 4 cannot be read"),
         (b'lang,label\n"de","a\nb"\n\nde\n', "line 5 should have 2 cells"),
@@ -66,7 +83,10 @@ def test_a_text_that_is_empty_or_reads_as_another_is_refused(tmp_path, text):
 @pytest.mark.parametrize(
     ("lines", "texts"),
     [
-        (['"A dog', '"A cat'], ['"A dog', '"A cat']),  # read as CSV these two lines would be one row
+        (
+            ['"A dog', '"A cat'],
+            ['"A dog', '"A cat'],
+        ),  # read as CSV these two lines would be one row
         (['"A dog', 'A cat"'], ['"A dog', 'A cat"']),
         (['"Sit", he says', '"Down"'], ['"Sit", he says', '"Down"']),
         (['"A ""big"" dog"', "A cat"], ['A "big" dog', "A cat"]),
@@ -74,18 +94,28 @@ def test_a_text_that_is_empty_or_reads_as_another_is_refused(tmp_path, text):
     ],
 )
 def test_a_quotation_mark_in_a_table_with_tabs_joins_no_lines(tmp_path, lines, texts):
-    (tmp_path / "a.tsv").write_text("text\tenglish\n" + "".join(f"{line}\te\n" for line in lines), encoding="utf-8")
+    (tmp_path / "a.tsv").write_text(
+        "text\tenglish\n" + "".join(f"{line}\te\n" for line in lines), encoding="utf-8"
+    )
     assert own_tables.read(tmp_path / "a.tsv", "captions")["text"].tolist() == texts
 
 
-def test_a_table_with_tabs_may_have_quoted_texts_of_several_lines_as_programs_write_them(tmp_path):
-    table = own_tables.pd.DataFrame({"text": ["a\nb", 'c "d"', "e"], "english": ["f\tg", "", "h"]})
+def test_a_table_with_tabs_may_have_quoted_texts_of_several_lines_as_programs_write_them(
+    tmp_path,
+):
+    table = own_tables.pd.DataFrame(
+        {"text": ["a\nb", 'c "d"', "e"], "english": ["f\tg", "", "h"]}
+    )
     table.to_csv(tmp_path / "a.tsv", sep="\t", index=False)
-    assert own_tables.read(tmp_path / "a.tsv", "captions").to_dict("list") == table.to_dict("list")
+    assert own_tables.read(tmp_path / "a.tsv", "captions").to_dict(
+        "list"
+    ) == table.to_dict("list")
 
 
 def test_rows_know_the_lines_that_editors_number_blank_and_quoted_ones_too(tmp_path):
-    (tmp_path / "a.csv").write_text('\nlang,label\n\nde,"a\nb"\n,\nde,c\n', encoding="utf-8")
+    (tmp_path / "a.csv").write_text(
+        '\nlang,label\n\nde,"a\nb"\n,\nde,c\n', encoding="utf-8"
+    )
     table = own_tables.read(tmp_path / "a.csv", "labels")
     assert [own_tables.place(table, row) for row in range(2)] == ["line 4", "line 7"]
     assert own_tables.place(table[1:], 0) == "row 1"
@@ -93,18 +123,40 @@ def test_rows_know_the_lines_that_editors_number_blank_and_quoted_ones_too(tmp_p
 
 def test_an_unknown_language_is_told_with_its_line(tmp_path):
     (tmp_path / "a.csv").write_text("lang,label\n\nde,x\npt-BR,y\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"a\.csv, line 4: There is no language .*'pt-BR': did you mean 'pt' \(Port"):
-        own_tables.languages_of(own_tables.read(tmp_path / "a.csv", "labels"), "lang", tmp_path / "a.csv")
+    with pytest.raises(
+        InputError,
+        match=(
+            r"a\.csv, line 4: There is no language .*'pt-BR': did you mean 'pt' \(Port"
+        ),
+    ):
+        own_tables.languages_of(
+            own_tables.read(tmp_path / "a.csv", "labels"), "lang", tmp_path / "a.csv"
+        )
 
 
-def test_texts_in_a_script_that_is_not_the_language_s_are_refused_and_others_doubted(capsys):
-    with pytest.raises(InputError, match=r"In l\.csv, the texts of 'kr' .* Hangul, and kr is Kanuri .*: Korean is ko"):
-        own_tables.check_scripts(["de", "kr", "kr"], ["Kater", "고양이 강아지", "USB"], "x/l.csv")
-    own_tables.check_scripts(["ko", "se", "ru", "si"], ["kkot", "bussá", "кошка", "USB"], "x/l.csv")
+def test_texts_in_a_script_that_is_not_the_language_s_are_refused_and_others_doubted(
+    capsys,
+):
+    with pytest.raises(
+        InputError,
+        match=(
+            r"In l\.csv, the texts of 'kr' .* Hangul, and kr is Kanuri .*: Korean is ko"
+        ),
+    ):
+        own_tables.check_scripts(
+            ["de", "kr", "kr"], ["Kater", "고양이 강아지", "USB"], "x/l.csv"
+        )
+    own_tables.check_scripts(
+        ["ko", "se", "ru", "si"], ["kkot", "bussá", "кошка", "USB"], "x/l.csv"
+    )
     assert capsys.readouterr().err.splitlines() == [
-        "In l.csv, the texts of 'ko' are in the script Latin, and ko is Korean (Hangul): check the code, "
-        "if they are not romanised.",
+        (
+            "In l.csv, the texts of 'ko' are in the script Latin, and ko is Korean"
+            " (Hangul): check the code, if they are not romanised."
+        ),
         "In l.csv, 'se' is Northern Sami; Swedish is 'sv'.",
-        "In l.csv, the texts of 'si' are in the script Latin, and si is Sinhala (Sinhala): check the code, "
-        "if they are not romanised.",
+        (
+            "In l.csv, the texts of 'si' are in the script Latin, and si is Sinhala"
+            " (Sinhala): check the code, if they are not romanised."
+        ),
     ]

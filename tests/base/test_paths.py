@@ -8,12 +8,25 @@ from babelatlas.base.errors import InputError
 from babelatlas.base.paths import below, beside, check_writable
 
 
-@pytest.mark.parametrize("name", ["../../etc/passwd", "a/../../b.png", "..", "/etc/passwd"])
+@pytest.mark.parametrize(
+    "name", ["../../etc/passwd", "a/../../b.png", "..", "/etc/passwd"]
+)
 def test_a_file_outside_of_the_tables_folder_is_refused(name):
-    with pytest.raises(InputError, match=rf"The table .*images\.csv names the file {name}, which is not below data"):
+    with pytest.raises(
+        InputError,
+        match=(
+            rf"The table .*images\.csv names the file {name}, which is not below data"
+        ),
+    ):
         below(Path("data/images.csv"), ["cats/1.png", name])
-    names = ["cats/..1.png", "/data/2.png"]  # the run's own tables may name files in folders of the config
-    assert below(Path("data/images.csv"), names, absolute=True) == ["data/cats/..1.png", "/data/2.png"]
+    names = [
+        "cats/..1.png",
+        "/data/2.png",
+    ]  # the run's own tables may name files in folders of the config
+    assert below(Path("data/images.csv"), names, absolute=True) == [
+        "data/cats/..1.png",
+        "/data/2.png",
+    ]
 
 
 def test_a_file_written_beside_its_place_appears_whole_or_not_at_all(tmp_path):
@@ -38,6 +51,10 @@ def test_a_folder_that_nothing_can_be_written_to_is_told(tmp_path):
     assert list((tmp_path / "new").iterdir()) == []
     (tmp_path / "file").touch()
     with pytest.raises(
-        InputError, match=r"file/results cannot be written to \(Not a directory\): work in another folder"
+        InputError,
+        match=(
+            r"file/results cannot be written to \(Not a directory\): work in another"
+            r" folder"
+        ),
     ):
         check_writable(tmp_path / "file" / "results")

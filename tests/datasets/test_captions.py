@@ -13,7 +13,10 @@ from babelatlas.datasets import captions
 from babelatlas.datasets import registry as datasets
 
 PHOTOS = ["COCO_train2014_000000000001.jpg", "COCO_val2014_000000000002.jpg"]
-PAIRS = {"images": PHOTOS, "captions": {"en": [["a cat"], ["a dog"]], "jp": [["猫"], ["犬"]]}}
+PAIRS = {
+    "images": PHOTOS,
+    "captions": {"en": [["a cat"], ["a dog"]], "jp": [["猫"], ["犬"]]},
+}
 
 
 @pytest.fixture
@@ -21,7 +24,10 @@ def small(monkeypatch):
     """Make the entries of data sets small, with the given counts."""
 
     def change(name, **counts):
-        entries = [one.model_copy(update=counts) if one.name == name else one for one in datasets.DATASETS]
+        entries = [
+            one.model_copy(update=counts) if one.name == name else one
+            for one in datasets.DATASETS
+        ]
         monkeypatch.setattr(datasets, "DATASETS", entries)
 
     return change
@@ -29,12 +35,16 @@ def small(monkeypatch):
 
 @pytest.fixture
 def xtd(small, tmp_path):
-    """A miniature of XTD in the layout of Babel-ImageNet's file; call it with what to change in the file."""
+    """A miniature of XTD in the layout of Babel-ImageNet's file; call it with what to
+    change in the file.
+    """
     small("xtd", n_images=2, n_languages=2, n_captions=4)
     photographs(tmp_path / "coco", PHOTOS)
 
     def write(**changes):
-        (tmp_path / "xtd.json").write_text(json.dumps(PAIRS | changes), encoding="utf-8")
+        (tmp_path / "xtd.json").write_text(
+            json.dumps(PAIRS | changes), encoding="utf-8"
+        )
         return tmp_path / "coco", tmp_path / "xtd.json"
 
     return write
@@ -74,37 +84,66 @@ def test_images_are_found_in_folders_within_in_several_and_in_an_archive(xtd, tm
         for name in PHOTOS:
             archive.write(folder / name, f"deep/val2014/{name}")
     gallery, _ = captions.load("xtd", tmp_path / "photos.zip", file)
-    assert all("photos.zip" in path and datasets.open_image(path) for path in gallery["path"])
+    assert all(
+        "photos.zip" in path and datasets.open_image(path) for path in gallery["path"]
+    )
 
 
-def test_missing_images_are_listed_unless_a_parameter_allows_so_many(xtd, small, tmp_path):
+def test_missing_images_are_listed_unless_a_parameter_allows_so_many(
+    xtd, small, tmp_path
+):
     folder, file = xtd()
     (folder / PHOTOS[0]).unlink()
-    with pytest.raises(InputError, match=rf"lacks 1 of 2 images in .*{PHOTOS[0]}.*COCO's train2014 and val2014"):
+    with pytest.raises(
+        InputError,
+        match=rf"lacks 1 of 2 images in .*{PHOTOS[0]}.*COCO's train2014 and val2014",
+    ):
         captions.load("xtd", folder, file)
     gallery, table = captions.load("xtd", folder, file, missing=1)
     assert gallery.attrs["missing"] == 1
     assert set(table["image"]) == set(gallery["image"]) == {PHOTOS[1]}
-    small("xtd", n_images=3, n_captions=6)  # an image that the captions lack is missing, too
+    small(
+        "xtd", n_images=3, n_captions=6
+    )  # an image that the captions lack is missing, too
     assert captions.load("xtd", folder, file, missing=2)[0].attrs["missing"] == 2
     with pytest.raises(InputError, match="lacks 3 of 3 images"):
-        captions.load("xtd", photographs(tmp_path / "others", ["a.jpg"]), file, missing=3)
-    with pytest.raises(InputError, match=r"'xtd' are not given: get them from https://github\.com/adobe-research"):
+        captions.load(
+            "xtd", photographs(tmp_path / "others", ["a.jpg"]), file, missing=3
+        )
+    with pytest.raises(
+        InputError,
+        match=r"'xtd' are not given: get them from https://github\.com/adobe-research",
+    ):
         captions.load("xtd", "", file)
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"captions": PAIRS["captions"] | {"xx1": [["a"], ["b"]]}}, "There is no language"),
-        ({"captions": {"en": [["a"], ["b"]]}}, "has 2 captions in 1 languages, expected 4 in 2"),
+        (
+            {"captions": PAIRS["captions"] | {"xx1": [["a"], ["b"]]}},
+            "There is no language",
+        ),
+        (
+            {"captions": {"en": [["a"], ["b"]]}},
+            "has 2 captions in 1 languages, expected 4 in 2",
+        ),
         (
             {"captions": {"en": [["a"], ["b"]], "jp": [["猫", "猫"], ["犬"]]}},
             "has 5 captions in 2 languages, expected 4",
         ),
-        ({"captions": {"en": [["a"], ["b"]], "jp": [["猫"]]}}, "in jp are of 1 images, expected 2"),
-        ({"captions": {"en": [["a"], ["b"]], "jp": [["猫"], []]}}, rf"no caption of {PHOTOS[1]} in jp"),
-        ({"captions": {"en": [["a"], ["b"]], "jp": [["猫"], [" "]]}}, rf"no caption of {PHOTOS[1]} in jp"),
+        (
+            {"captions": {"en": [["a"], ["b"]], "jp": [["猫"]]}},
+            "in jp are of 1 images, expected 2",
+        ),
+        (
+            {"captions": {"en": [["a"], ["b"]], "jp": [["猫"], []]}},
+            rf"no caption of {PHOTOS[1]} in jp",
+        ),
+        (
+            {"captions": {"en": [["a"], ["b"]], "jp": [["猫"], [" "]]}},
+            rf"no caption of {PHOTOS[1]} in jp",
+        ),
         ({"captions": [1]}, "'xtd' at .* cannot be read"),
     ],
 )
@@ -113,30 +152,71 @@ def test_a_wrong_file_of_captions_is_told_by_what_is_wrong(xtd, changes, message
         captions.load("xtd", *xtd(**changes))
 
 
-@pytest.mark.parametrize(("name", "n"), [("xtd", (1000, 11)), ("xflickrco", (2000, 8)), ("multi30k", (1000, 4))])
-def test_the_published_captions_have_the_papers_counts(mirror, monkeypatch, tmp_path, name, n):
+@pytest.mark.parametrize(
+    ("name", "n"),
+    [("xtd", (1000, 11)), ("xflickrco", (2000, 8)), ("multi30k", (1000, 4))],
+)
+def test_the_published_captions_have_the_papers_counts(
+    mirror, monkeypatch, tmp_path, name, n
+):
     monkeypatch.setenv("BABELATLAS_MIRROR", str(mirror))
     first = "COCO_train2014_000000061844.jpg" if name == "xtd" else "1007129816.jpg"
     entry = datasets.get_dataset(name)
-    gallery, table = captions.load(name, photographs(tmp_path, [first]), missing=entry.n_images - 1)
+    gallery, table = captions.load(
+        name, photographs(tmp_path, [first]), missing=entry.n_images - 1
+    )
     assert (entry.n_images, entry.n_languages) == n
     assert gallery["image"].tolist() == [first]
     assert len(table) == n[1]
 
 
-def test_the_two_empty_captions_of_xflickrco_are_kept_and_told(mirror, monkeypatch, tmp_path):
+def test_the_two_empty_captions_of_xflickrco_are_kept_and_told(
+    mirror, monkeypatch, tmp_path
+):
     monkeypatch.setenv("BABELATLAS_MIRROR", str(mirror))
-    photographs(tmp_path, ["COCO_val2014_000000122239.jpg", "6312211170.jpg", "1007129816.jpg"])
+    photographs(
+        tmp_path, ["COCO_val2014_000000122239.jpg", "6312211170.jpg", "1007129816.jpg"]
+    )
     _, table = captions.load("xflickrco", tmp_path, missing=1997)
-    assert table.attrs["empty"] == ["human de COCO_val2014_000000122239.jpg#0", "human id 6312211170.jpg#0"]
+    assert table.attrs["empty"] == [
+        "human de COCO_val2014_000000122239.jpg#0",
+        "human id 6312211170.jpg#0",
+    ]
     assert (table["caption"] == "").sum() == 2
 
 
-# --- Crossmodal-3600 --------------------------------------------------------------------------------------------------
+def test_xflickrco_is_read_with_images_in_two_folders(small, tmp_path):
+    small("xflickrco", n_images=2, n_languages=2, n_captions=4, empty=[])
+    names = ["1007129816.jpg", "COCO_val2014_000000122239.jpg"]
+    folders = [
+        photographs(tmp_path / name, [photograph])
+        for name, photograph in zip(("flickr30k", "coco"), names, strict=True)
+    ]
+    content = {
+        "images": names,
+        "captions": {"en": [["a"], ["b"]], "id": [["c"], ["d"]]},
+    }
+    file = tmp_path / "xflickrco.json"
+    file.write_text(json.dumps(content), encoding="utf-8")
+    gallery, table = captions.load("xflickrco", folders, file)
+    assert gallery["image"].tolist() == names
+    assert table[["lang", "caption"]].to_numpy().tolist() == [
+        ["en", "a"],
+        ["en", "b"],
+        ["id", "c"],
+        ["id", "d"],
+    ]
+
+
+# --- Crossmodal-3600
+# --------------------------------------------------------------------------------------
 
 
 def line(key, **found):
-    return json.dumps({"image/key": key} | {lang: {"caption": several} for lang, several in found.items()})
+    return json.dumps(
+        {"image/key": key}
+        | {lang: {"caption": several} for lang, several in found.items()}
+    )
 
 
 @pytest.fixture
@@ -152,51 +232,77 @@ def xm3600(small, tmp_path):
 
 
 def test_crossmodal_3600_is_read_as_released_from_its_file_zip_or_folder(xm3600):
-    gallery, table = captions.load("xm3600", xm3600 / "images", xm3600 / "captions.jsonl")
+    gallery, table = captions.load(
+        "xm3600", xm3600 / "images", xm3600 / "captions.jsonl"
+    )
     assert gallery["image"].tolist() == ["000a.jpg", "000b.jpg"]
     assert table["lang"].unique().tolist() == ["en", "he", "quz", "tl"]
-    assert table.loc[table["lang"] == "tl", "caption"].tolist() == ["pusa", "aso", "isang aso"]
+    assert table.loc[table["lang"] == "tl", "caption"].tolist() == [
+        "pusa",
+        "aso",
+        "isang aso",
+    ]
     assert captions.choose(table, "first")["caption"].tolist()[:2] == ["a cat", "a dog"]
     assert len(captions.choose(table, "all")) == 10
-    with pytest.raises(InputError, match=r"no choice of captions 'frist': did you mean first\?"):
+    with pytest.raises(
+        InputError, match=r"no choice of captions 'frist': did you mean first\?"
+    ):
         captions.choose(table, "frist")
     with zipfile.ZipFile(xm3600 / "captions.zip", "w") as archive:
         archive.write(xm3600 / "captions.jsonl", "captions.jsonl")
     (xm3600 / "captions.jsonl").unlink()
     for given in (xm3600, xm3600 / "captions.zip"):
-        pd.testing.assert_frame_equal(captions.load("xm3600", xm3600 / "images", given)[1], table)
+        pd.testing.assert_frame_equal(
+            captions.load("xm3600", xm3600 / "images", given)[1], table
+        )
 
 
-# --- Multi30K ---------------------------------------------------------------------------------------------------------
+# --- Multi30K
+# --------------------------------------------------------------------------------------
 
 
 def test_multi30k_is_read_from_its_folder(tmp_path, small, monkeypatch):
     small("multi30k", n_images=2, n_languages=2, n_captions=4)
     monkeypatch.setattr(captions, "LANGUAGES", ("en", "de"))
-    raw, splits = (tmp_path / "data" / "task1" / name for name in ("raw", "image_splits"))
+    raw, splits = (
+        tmp_path / "data" / "task1" / name for name in ("raw", "image_splits")
+    )
     raw.mkdir(parents=True)
     splits.mkdir()
     (splits / "test_2016_flickr.txt").write_bytes(b"1.jpg\n2.jpg\n")
-    (raw / "test_2016_flickr.en.gz").write_bytes(gzip.compress(b"\xef\xbb\xbfa cat\r\na dog\r\n"))
-    (raw / "test_2016_flickr.de.gz").write_bytes(gzip.compress(b"eine Katze\nein Hund\n"))
+    (raw / "test_2016_flickr.en.gz").write_bytes(
+        gzip.compress(b"\xef\xbb\xbfa cat\r\na dog\r\n")
+    )
+    (raw / "test_2016_flickr.de.gz").write_bytes(
+        gzip.compress(b"eine Katze\nein Hund\n")
+    )
     photographs(tmp_path / "photos", ["1.jpg", "2.jpg"])
     _, table = captions.load("multi30k", tmp_path / "photos", tmp_path)
     assert table["caption"].tolist() == ["eine Katze", "ein Hund", "a cat", "a dog"]
 
 
-# --- COCO-SM ----------------------------------------------------------------------------------------------------------
+# --- COCO-SM
+# --------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def coco_sm(small, tmp_path):
-    """Two images with two and three texts, two languages, three translators, as in COCO-SM's meta folder."""
+    """Two images with two and three texts, two languages, three translators, as in
+    COCO-SM's meta folder.
+    """
     small("coco-sm", n_images=2, n_languages=2, n_captions=10)
     (tmp_path / "meta").mkdir()
     for group in ("google", "bing", "nllb"):
-        texts = {lang: [f"{group} {lang} {number}" for number in range(5)] for lang in ("en", "de")}
+        texts = {
+            lang: [f"{group} {lang} {number}" for number in range(5)]
+            for lang in ("en", "de")
+        }
         parts = {lang: (several[:2], several[2:]) for lang, several in texts.items()}
         rows = {
-            lang: [{"filename": name, "captions": part} for name, part in zip(PHOTOS, several, strict=True)]
+            lang: [
+                {"filename": name, "captions": part}
+                for name, part in zip(PHOTOS, several, strict=True)
+            ]
             for lang, several in parts.items()
         }
         (tmp_path / "meta" / f"{group}.json").write_text(json.dumps(rows))
@@ -212,38 +318,62 @@ def test_coco_sm_has_a_set_of_captions_for_each_translator(coco_sm):
     german = table[(table["captions"] == "bing") & (table["lang"] == "de")]
     assert german["caption"].tolist() == [f"bing de {number}" for number in range(5)]
     assert german["number"].tolist() == [0, 1, 0, 1, 2]
-    assert set(captions.load("coco-sm", coco_sm, coco_sm, ["nllb"])[1]["captions"]) == {"nllb"}
+    assert set(captions.load("coco-sm", coco_sm, coco_sm, ["nllb"])[1]["captions"]) == {
+        "nllb"
+    }
 
 
-# --- Captions that a run makes, one's own, and translations -----------------------------------------------------------
+# --- Captions that a run makes, one's own, and translations
+# -----------------------------------------------------------
 
 
 def test_the_miniatures_captions_are_two_tables_and_may_lack_languages(tmp_path):
     paths = [f"pictograms/{name}.png" for name in "abc"]
     photographs(tmp_path / "images" / "pictograms", [f"{name}.png" for name in "abc"])
-    images = pd.DataFrame({"path": paths, "wnid": ["n01", "n01", "n02"], "number": [0, 1, 0]})
+    images = pd.DataFrame(
+        {"path": paths, "wnid": ["n01", "n01", "n02"], "number": [0, 1, 0]}
+    )
     images = tables.write(images, tmp_path / "images" / "pictograms.parquet", "images")
-    rows = [("chosen", "iw", paths[2], 0, "כלב"), ("chosen", "en", paths[2], 0, "a dog")]
-    rows += [("chosen", "en", paths[0], 1, "a tom"), ("chosen", "en", paths[0], 0, "a cat")]
+    rows = [
+        ("chosen", "iw", paths[2], 0, "כלב"),
+        ("chosen", "en", paths[2], 0, "a dog"),
+    ]
+    rows += [
+        ("chosen", "en", paths[0], 1, "a tom"),
+        ("chosen", "en", paths[0], 0, "a cat"),
+    ]
 
     def write(rows):
-        table = pd.DataFrame(rows, columns=["captions", "lang", "image", "number", "caption"])
+        table = pd.DataFrame(
+            rows, columns=["captions", "lang", "image", "number", "caption"]
+        )
         return tables.write(table, tmp_path / "captions.parquet", "captions")
 
     gallery, table = captions.load("pictogram-captions", images, write(rows))
     assert gallery["image"].tolist() == [paths[0], paths[2]]
     assert table["caption"].tolist() == ["a cat", "a tom", "a dog", "כלב"]
     assert table["lang"].tolist() == ["en", "en", "en", "he"]
-    gallery, table = captions.load("pictogram-captions", images, tmp_path / "captions.parquet", languages=["he"])
+    gallery, table = captions.load(
+        "pictogram-captions", images, tmp_path / "captions.parquet", languages=["he"]
+    )
     assert (len(gallery), len(table)) == (2, 1)
     with pytest.raises(InputError, match=r"lacks 1 of 3 images .*x\.png"):
-        captions.load("pictogram-captions", images, write([*rows, ("chosen", "en", "x.png", 0, "a bird")]))
+        captions.load(
+            "pictogram-captions",
+            images,
+            write([*rows, ("chosen", "en", "x.png", 0, "a bird")]),
+        )
 
 
-def test_captions_and_images_of_ones_own_are_read_from_a_folder_and_a_csv(tmp_path, monkeypatch):
+def test_captions_and_images_of_ones_own_are_read_from_a_folder_and_a_csv(
+    tmp_path, monkeypatch
+):
     photographs(tmp_path / "cats" / "old", ["a.png"])
     photographs(tmp_path / "cats", ["b.png"])
-    rows = "lang,image,caption\nen,b.png,a cat\nen,b.png,a tom\nen,old/a.png,an old cat\nde,b.png,eine Katze\n"
+    rows = (
+        "lang,image,caption\nen,b.png,a cat\nen,b.png,a tom\nen,old/a.png,an old"
+        " cat\nde,b.png,eine Katze\n"
+    )
     (tmp_path / "cats.csv").write_text(rows, encoding="utf-8")
     description = {"task": "retrieval", "images": "cats", "annotations": "cats.csv"}
     monkeypatch.setenv(datasets.CUSTOM, json.dumps({"cats": description}))
@@ -260,28 +390,45 @@ def test_captions_and_images_of_ones_own_are_read_from_a_folder_and_a_csv(tmp_pa
 
 @pytest.fixture
 def cats(tmp_path, monkeypatch):
-    """Captions of one's own: call it with the rows of the table, and with what to add to the description."""
+    """Captions of one's own: call it with the rows of the table, and with what to add
+    to the description.
+    """
 
     def load(rows, **described):
         if not (tmp_path / "cats").exists():
             photographs(tmp_path / "cats", ["a.png", "b.png"])
-        (tmp_path / "cats.csv").write_text("lang,image,caption" + rows, encoding="utf-8")
-        description = {"task": "retrieval", "images": "cats", "annotations": "cats.csv"} | described
+        (tmp_path / "cats.csv").write_text(
+            "lang,image,caption" + rows, encoding="utf-8"
+        )
+        description = {
+            "task": "retrieval",
+            "images": "cats",
+            "annotations": "cats.csv",
+        } | described
         monkeypatch.setenv(datasets.CUSTOM, json.dumps({"cats": description}))
         return captions.load("cats", tmp_path / "cats", tmp_path / "cats.csv")
 
     return load
 
 
-FROM_0 = ",number\nen,a.png,a cat,0\nen,a.png,a tom,1\nen,b.png,a dog,0\nde,a.png,eine Katze,0\n"
-FROM_1 = ",number\nen,a.png,a cat,1\nen,a.png,a tom,2\nen,b.png,a dog,1\nde,a.png,eine Katze,1\n"
+FROM_0 = (
+    ",number\nen,a.png,a cat,0\nen,a.png,a tom,1\nen,b.png,a dog,0\nde,a.png,eine"
+    " Katze,0\n"
+)
+FROM_1 = (
+    ",number\nen,a.png,a cat,1\nen,a.png,a tom,2\nen,b.png,a dog,1\nde,a.png,eine"
+    " Katze,1\n"
+)
 
 
 def test_captions_numbered_from_1_are_those_numbered_from_0(cats, capsys):
     expected = cats(FROM_0)[1]
     assert capsys.readouterr().out == ""
     pd.testing.assert_frame_equal(cats(FROM_1)[1], expected)
-    assert "captions are numbered from 1: they are taken as numbered from 0." in capsys.readouterr().out
+    assert (
+        "captions are numbered from 1: they are taken as numbered from 0."
+        in capsys.readouterr().out
+    )
     assert len(captions.choose(expected, "first")) == 3
 
 
@@ -294,32 +441,55 @@ def test_captions_numbered_from_1_are_those_numbered_from_0(cats, capsys):
     ],
 )
 def test_an_image_without_a_first_caption_is_told(cats, rows):
-    with pytest.raises(InputError, match=r"1 image\(s\) have captions and none with number 0, the first [ab]\.png in"):
+    with pytest.raises(
+        InputError,
+        match=(
+            r"1 image\(s\) have captions and none with number 0, the first [ab]\.png in"
+        ),
+    ):
         cats(rows)
 
 
 def test_first_captions_are_never_chosen_where_an_image_would_be_lost(cats):
     table = cats(FROM_0)[1]
-    with pytest.raises(InputError, match=r"Among the captions, 3 image\(s\) have captions and none with number 0"):
+    with pytest.raises(
+        InputError,
+        match=r"Among the captions, 3 image\(s\) have captions and none with number 0",
+    ):
         captions.choose(table[table["caption"] != "a cat"].assign(number=1), "first")
 
 
 def test_a_repeated_row_of_captions_is_no_second_query(cats):
     rows = "\nen,a.png,a cat\nen,b.png,a cat\nde,a.png,a cat\n"
-    assert len(cats(rows)[1]) == 3  # one caption of two images, or in two languages, is no repetition
+    assert (
+        len(cats(rows)[1]) == 3
+    )  # one caption of two images, or in two languages, is no repetition
     with pytest.raises(
-        InputError, match=r"2 row\(s\) repeat a caption, the first 'a cat' of a\.png in en: delete them"
+        InputError,
+        match=(
+            r"2 row\(s\) repeat a caption, the first 'a cat' of a\.png in en: delete"
+            r" them"
+        ),
     ):
         cats(rows + "en,a.png,a cat\nen,a.png, a cat\n")
-    numbered = ",number\nen,a.png,a cat,0\nen,a.png,a tom,1\nde,a.png,eine Katze,0\nde,a.png,eine Katze,1\n"
-    assert len(cats(numbered, parallel="all")[1]) == 4  # two captions may well have one translation
+    numbered = (
+        ",number\nen,a.png,a cat,0\nen,a.png,a tom,1\nde,a.png,eine"
+        " Katze,0\nde,a.png,eine Katze,1\n"
+    )
+    assert (
+        len(cats(numbered, parallel="all")[1]) == 4
+    )  # two captions may well have one translation
     with pytest.raises(InputError, match="1 row"):
         cats(numbered)
 
 
 @pytest.mark.parametrize(("on_disk", "in_table"), [("NFD", "NFC"), ("NFC", "NFD")])
-def test_captions_and_pictures_meet_whichever_form_of_unicode_each_has(cats, tmp_path, on_disk, in_table):
-    stored, told = (unicodedata.normalize(form, "café/é.png") for form in (on_disk, in_table))
+def test_captions_and_pictures_meet_whichever_form_of_unicode_each_has(
+    cats, tmp_path, on_disk, in_table
+):
+    stored, told = (
+        unicodedata.normalize(form, "café/é.png") for form in (on_disk, in_table)
+    )
     photographs((tmp_path / "cats" / stored).parent, [stored.partition("/")[2]])
     gallery, table = cats(f"\nen,{told},a cat\n")
     assert gallery["path"].tolist() == [str(tmp_path / "cats" / stored)]
@@ -331,7 +501,11 @@ def test_captions_of_a_picture_of_a_kind_that_is_not_read_say_so(cats, tmp_path,
     (tmp_path / "cats" / "old").mkdir(parents=True)
     (tmp_path / "cats" / "old" / f"c.{kind}").write_bytes(b"x")
     with pytest.raises(
-        InputError, match=rf"name old/c\.{kind}, which is none of \.jpeg, \.jpg, \.png, \.webp: convert it"
+        InputError,
+        match=(
+            rf"name old/c\.{kind}, which is none of \.jpeg, \.jpg, \.png, \.webp:"
+            r" convert it"
+        ),
     ):
         cats(f"\nen,old/c.{kind},a cat\n")
 
@@ -348,15 +522,26 @@ def test_translations_into_200_languages_are_read_as_published(small, tmp_path):
     photographs(tmp_path / "flickr30k", ["1007.jpg", "1009.jpg"])
     home = tmp_path / "flickr30k-200"
     home.mkdir()
-    files = {"filenames": "1007.jpg\n1009.jpg\n", "eng_captions": "A cat.\nA dog.\n", "swh_Latn": "Paka.\nMbwa.\n"}
-    files |= {"zho_Hans": "猫。\n狗\u2028。", "nus_Latn": "left out, as the study has no code for Nuer\n"}
+    files = {
+        "filenames": "1007.jpg\n1009.jpg\n",
+        "eng_captions": "A cat.\nA dog.\n",
+        "swh_Latn": "Paka.\nMbwa.\n",
+    }
+    files |= {
+        "zho_Hans": "猫。\n狗\u2028。",
+        "nus_Latn": "left out, as the study has no code for Nuer\n",
+    }
     for name, text in files.items():
         (home / f"{name}.txt").write_text(text, encoding="utf-8")
     gallery, table = captions.load("flickr30k-200", tmp_path / "flickr30k", home)
     found = table.set_index(["lang", "image"])["caption"].to_dict()
     assert gallery["image"].tolist() == ["1007.jpg", "1009.jpg"]
     # A line ends where the file's line does, not at a separator within the text.
-    assert (found["zh", "1009.jpg"], found["sw", "1007.jpg"], found["en", "1007.jpg"]) == (
+    assert (
+        found["zh", "1009.jpg"],
+        found["sw", "1007.jpg"],
+        found["en", "1007.jpg"],
+    ) == (
         "狗\u2028。",
         "Paka.",
         "A cat.",

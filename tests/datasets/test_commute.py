@@ -1,4 +1,6 @@
-"""CoMMuTE: what is read, and what in its files is found irregular. The sentences here are invented."""
+"""CoMMuTE: what is read, and what in its files is found irregular. The sentences here
+are invented.
+"""
 
 import pytest
 from hypothesis import given, settings
@@ -25,7 +27,9 @@ def write(folder, rows, lang="fr"):
     home = folder / f"en-{lang}"
     home.mkdir(parents=True, exist_ok=True)
     for name, texts in zip(NAMES, zip(*rows, strict=True), strict=True):
-        (home / name.replace(".fr", f".{lang}")).write_bytes(("\n".join(texts)).encode())
+        (home / name.replace(".fr", f".{lang}")).write_bytes(
+            ("\n".join(texts)).encode()
+        )
     return folder
 
 
@@ -36,7 +40,7 @@ def changed(place, column, text):
 
 
 def test_two_lines_are_one_item_named_after_its_images(tmp_path):
-    items, findings = commute.read(write(tmp_path, ROWS))
+    items, findings = commute.read_items(write(tmp_path, ROWS))
     assert items[["item", "sense", "translation"]].to_numpy().tolist() == [
         ["1b.png+9a.png", "b", "Une batte."],
         ["1b.png+9a.png", "a", "Une souris."],
@@ -49,10 +53,20 @@ def test_two_lines_are_one_item_named_after_its_images(tmp_path):
 
 @settings(max_examples=10, deadline=None)
 @given(st.permutations(range(6)), st.lists(st.booleans(), min_size=6, max_size=6))
-def test_the_order_of_items_and_of_their_lines_changes_no_item(tmp_path_factory, order, swapped):
-    pairs = [[(f"{n}.", f"{n}x", f"{n}y", f"{n}.png"), (f"{n}.", f"{n}y", f"{n}x", f"{5 - n}b.png")] for n in range(6)]
+def test_the_order_of_items_and_of_their_lines_changes_no_item(
+    tmp_path_factory, order, swapped
+):
+    pairs = [
+        [
+            (f"{n}.", f"{n}x", f"{n}y", f"{n}.png"),
+            (f"{n}.", f"{n}y", f"{n}x", f"{5 - n}b.png"),
+        ]
+        for n in range(6)
+    ]
     rows = [row for n in order for row in (pairs[n][::-1] if swapped[n] else pairs[n])]
-    items, findings = commute.read(write(tmp_path_factory.mktemp("commute"), rows))
+    items, findings = commute.read_items(
+        write(tmp_path_factory.mktemp("commute"), rows)
+    )
     assert findings.empty
     assert items["translation"].tolist() == [row[1] for row in rows]  # row k is line k
     translations = {name: text for _, text, _, name in rows}
@@ -70,48 +84,69 @@ def test_the_order_of_items_and_of_their_lines_changes_no_item(tmp_path_factory,
         (1, 1, "Une batte.", "translations are the same", "1, 2"),
     ],
 )
-def test_every_irregularity_is_named_with_its_place(tmp_path, place, column, text, finding, lines):
-    items, findings = commute.read(write(tmp_path, changed(place, column, text)))
+def test_every_irregularity_is_named_with_its_place(
+    tmp_path, place, column, text, finding, lines
+):
+    items, findings = commute.read_items(write(tmp_path, changed(place, column, text)))
     assert findings.set_index("finding").loc[finding, "lines"] == lines
     assert len(items) == 4
 
 
 @pytest.mark.parametrize(
     "rows",
-    [ROWS[:3], [ROWS[0], *ROWS[2:]], changed(1, 1, " "), changed(0, 3, "1b.png"), [*ROWS, *ROWS[:2]]],
+    [
+        ROWS[:3],
+        [ROWS[0], *ROWS[2:]],
+        changed(1, 1, " "),
+        changed(0, 3, "1b.png"),
+        [*ROWS, *ROWS[:2]],
+    ],
 )
 def test_what_is_no_item_stops_the_run_with_its_place(tmp_path, rows):
-    with pytest.raises(InputError, match=r"lines \d, \d of en-fr should be the two sides of one item"):
-        commute.read(write(tmp_path, rows))
+    with pytest.raises(
+        InputError, match=r"lines \d, \d of en-fr should be the two sides of one item"
+    ):
+        commute.read_items(write(tmp_path, rows))
 
 
 def test_files_and_languages_that_are_absent_or_of_unequal_length_are_told(tmp_path):
     write(tmp_path, ROWS)
     assert list(commute.available(tmp_path)) == ["fr"]
     with pytest.raises(InputError, match=r"nothing in German .*expected one of fr"):
-        commute.read(tmp_path, wanted=["fr", "de"])
+        commute.read_items(tmp_path, wanted=["fr", "de"])
     for folder in ("", tmp_path / "en-fr", tmp_path / "nowhere"):
-        with pytest.raises(InputError, match=r"folders such as en-fr below .*get them from https"):
-            commute.read(folder)
+        with pytest.raises(
+            InputError, match=r"folders such as en-fr below .*get them from https"
+        ):
+            commute.read_items(folder)
     (tmp_path / "en-fr" / "incorrect.fr").write_text("one\ntwo")
     with pytest.raises(InputError, match=r"have \[4, 4, 2, 4\] lines"):
-        commute.read(tmp_path)
+        commute.read_items(tmp_path)
 
 
-def test_images_are_found_in_a_folder_and_in_an_archive_and_an_item_without_is_left_out(tmp_path):
+def test_images_are_found_in_a_folder_and_in_an_archive_and_an_item_without_is_left_out(
+    tmp_path,
+):
     pictures = tmp_path / "pictures"
     for number, name in enumerate(("9a.png", "1b.png", "deep/2c.jpeg", "3d.jpg")):
         (pictures / name).parent.mkdir(parents=True, exist_ok=True)
         Image.new("RGB", (9, 7), (number, 0, 0)).save(pictures / name)
     write(tmp_path, ROWS, "de")
-    items = commute.read(write(tmp_path, ROWS))[0]
+    items = commute.read_items(write(tmp_path, ROWS))[0]
     kept, item_images, findings = commute.pictured(items, pictures)
     assert len(kept) == 8
     assert findings.empty
     assert item_images["image"].tolist() == ["a0", "b0"] * 2
-    assert [path.rsplit("/", 1)[1] for path in item_images["path"]] == ["1b.png", "9a.png", "2c.jpeg", "3d.jpg"]
+    assert [path.rsplit("/", 1)[1] for path in item_images["path"]] == [
+        "1b.png",
+        "9a.png",
+        "2c.jpeg",
+        "3d.jpg",
+    ]
     (pictures / "deep" / "2c.jpeg").unlink()
-    with pytest.raises(InputError, match=r"lacks 1 of 4 images in .*: 2c\.jpeg; fetch it again"):
+    with pytest.raises(
+        InputError, match=r"lacks 1 of 4 images in .*: 2c\.jpeg; fetch it again"
+    ):
         commute.pictured(items, pictures)
     kept, item_images, findings = commute.pictured(items, pictures, missing=1)
     assert set(kept["item"]) == set(item_images["item"]) == {"1b.png+9a.png"}
@@ -122,18 +157,45 @@ def test_images_are_found_in_a_folder_and_in_an_archive_and_an_item_without_is_l
 
 
 def test_commute_as_released_has_these_items_and_irregularities(mirror):
-    items, findings = commute.read(mirror / "commute")
+    items, findings = commute.read_items(mirror / "commute")
     tables.check(items, "items")
     counts = commute.counts(items).set_index("lang")
-    assert counts["items"].to_dict() == {"ar": 162, "cs": 154, "de": 150, "fr": 154, "ru": 162, "zh": 162}
+    assert counts["items"].to_dict() == {
+        "ar": 162,
+        "cs": 154,
+        "de": 150,
+        "fr": 154,
+        "ru": 162,
+        "zh": 162,
+    }
     assert counts["everywhere"].unique().tolist() == [149]
-    assert counts["same"].to_dict() == {"ar": 1, "cs": 0, "de": 0, "fr": 0, "ru": 3, "zh": 0}
+    assert counts["same"].to_dict() == {
+        "ar": 1,
+        "cs": 0,
+        "de": 0,
+        "fr": 0,
+        "ru": 3,
+        "zh": 0,
+    }
     known = datasets.get_dataset("commute")
     images = {name for item in items["item"] for name in item.split("+")}
-    assert (len(images), items["lang"].nunique(), len(items)) == (known.n_images, known.n_languages, known.n_captions)
+    assert (len(images), items["lang"].nunique(), len(items)) == (
+        known.n_images,
+        known.n_languages,
+        known.n_captions,
+    )
     by = findings.groupby(["finding", "lang"])["lines"].agg(list)
-    assert by["translations are the same"].to_dict() == {"ar": ["285, 286"], "ru": ["113, 114", "141, 142", "321, 322"]}
-    assert by["incorrect is not the other's correct"].to_dict() == {"fr": ["23, 24", "99, 100"]}
-    assert by["item is not in this language"].map(len).to_dict() == {"cs": 8, "de": 12, "fr": 8}
+    assert by["translations are the same"].to_dict() == {
+        "ar": ["285, 286"],
+        "ru": ["113, 114", "141, 142", "321, 322"],
+    }
+    assert by["incorrect is not the other's correct"].to_dict() == {
+        "fr": ["23, 24", "99, 100"]
+    }
+    assert by["item is not in this language"].map(len).to_dict() == {
+        "cs": 8,
+        "de": 12,
+        "fr": 8,
+    }
     assert findings["finding"].nunique() == 3
-    assert commute.read(mirror / "commute", "commute-dev")[1].empty
+    assert commute.read_items(mirror / "commute", "commute-dev")[1].empty

@@ -1,4 +1,6 @@
-"""Statements about pairs of images: MaRVL and NLVR2 as released, small releases made by hand, and bad input."""
+"""Statements about pairs of images: MaRVL and NLVR2 as released, small releases made by
+hand, and bad input.
+"""
 
 import json
 import shutil
@@ -21,17 +23,34 @@ def release(mirror):
 
 
 def marvl(rows: int = 4, **changes) -> list[dict]:
-    """Rows of one statement in Indonesian, the first two true; `changes` go to the first row."""
+    """Rows of one statement in Indonesian, the first two true; `changes` go to the
+    first row.
+    """
     made = [
-        {"concept": "39-Panci", "language": "id", "caption": "Ada panci.", "left_img": f"39-{2 * n}.jpg",
-         "right_img": f"39-{2 * n + 1}.jpg", "chapter": "The house", "id": f"id-{n}", "label": n < 2}
+        {
+            "concept": "39-Panci",
+            "language": "id",
+            "caption": "Ada panci.",
+            "left_img": f"39-{2 * n}.jpg",
+            "right_img": f"39-{2 * n + 1}.jpg",
+            "chapter": "The house",
+            "id": f"id-{n}",
+            "label": n < 2,
+        }
         for n in range(rows)
-    ]  # fmt: skip
+    ]
     return [made[0] | changes, *made[1:]]
 
 
-def nlvr2(identifier: str, label: str = "True", sentence: str = "There is a dog.") -> dict:
-    return {"sentence": sentence, "label": label, "identifier": identifier, "synset": "dog"}
+def nlvr2(
+    identifier: str, label: str = "True", sentence: str = "There is a dog."
+) -> dict:
+    return {
+        "sentence": sentence,
+        "label": label,
+        "identifier": identifier,
+        "synset": "dog",
+    }
 
 
 def write(folder, name: str, rows: list[dict]):
@@ -41,26 +60,46 @@ def write(folder, name: str, rows: list[dict]):
     return folder
 
 
-ID, ENGLISH = "id/annotations/marvl-id.jsonl", "id/annotations_machine-translate/marvl-id_gmt.jsonl"
+ID, ENGLISH = (
+    "id/annotations/marvl-id.jsonl",
+    "id/annotations_machine-translate/marvl-id_gmt.jsonl",
+)
 
 
 def test_marvl_has_the_statements_that_are_counted_in_its_release(release):
     pairs = statement_pairs.read(release, "marvl")
     originals = pairs[pairs["variant"] == "original"]
-    each = originals.groupby("lang").agg(pairs=("text", "size"), statements=("statement", "nunique"))
-    assert each["pairs"].to_dict() == {"id": 1128, "sw": 1108, "ta": 1242, "tr": 1180, "zh": 1012}
-    assert each["statements"].to_dict() == {"id": 282, "sw": 276, "ta": 305, "tr": 295, "zh": 253}
+    each = originals.groupby("lang").agg(
+        pairs=("text", "size"), statements=("statement", "nunique")
+    )
+    assert each["pairs"].to_dict() == {
+        "id": 1128,
+        "sw": 1108,
+        "ta": 1242,
+        "tr": 1180,
+        "zh": 1012,
+    }
+    assert each["statements"].to_dict() == {
+        "id": 282,
+        "sw": 276,
+        "ta": 305,
+        "tr": 295,
+        "zh": 253,
+    }
     sizes = pairs[pairs["variant"] == "original"].groupby(["lang", "statement"]).size()
     odd = sizes[sizes != 4]
     assert pairs.attrs["incomplete"] == len(odd) == 11
     assert odd.groupby("lang").size().to_dict() == {"sw": 1, "ta": 10}
 
 
-def test_a_translated_statement_of_marvl_has_name_truth_and_images_of_its_original(release):
+def test_a_translated_statement_of_marvl_has_name_truth_and_images_of_its_original(
+    release,
+):
     pairs = statement_pairs.read(release, "marvl")
     key = ["lang", "statement", "number"]
     first, second = (
-        pairs[pairs["variant"] == variant].set_index(key).sort_index() for variant in ("original", "translate-test")
+        pairs[pairs["variant"] == variant].set_index(key).sort_index()
+        for variant in ("original", "translate-test")
     )
     same = ["left", "right", "truth", "concept", "chapter"]
     pd.testing.assert_frame_equal(first[same], second[same])
@@ -68,16 +107,26 @@ def test_a_translated_statement_of_marvl_has_name_truth_and_images_of_its_origin
 
 
 def test_nlvr2_has_the_test_set_and_250_statements_in_two_languages(release):
-    test, sample = statement_pairs.read(release, "nlvr2"), statement_pairs.read(release, "nlvr2-1k")
-    assert (len(test), test["statement"].nunique(), test.attrs["incomplete"]) == (6967, 1995, 772)
+    test, sample = (
+        statement_pairs.read(release, "nlvr2"),
+        statement_pairs.read(release, "nlvr2-1k"),
+    )
+    assert (len(test), test["statement"].nunique(), test.attrs["incomplete"]) == (
+        6967,
+        1995,
+        772,
+    )
     assert test.loc[0, ["statement", "left", "right"]].tolist() == [
-        "test1-0-0", "test1-0-1-img0.png", "test1-0-1-img1.png"
-    ]  # fmt: skip
+        "test1-0-0",
+        "test1-0-1-img0.png",
+        "test1-0-1-img1.png",
+    ]
     sizes = sample.groupby(["variant", "lang", "statement"]).size()
     assert set(sizes) == {4}
     assert sizes.groupby(["variant", "lang"]).size().to_dict() == {
-        ("original", "en"): 250, ("translated by people", "zh"): 250
-    }  # fmt: skip
+        ("original", "en"): 250,
+        ("translated by people", "zh"): 250,
+    }
 
 
 def test_statements_of_one_language_and_their_translations_are_read(tmp_path):
@@ -92,9 +141,38 @@ def test_statements_of_one_language_and_their_translations_are_read(tmp_path):
     assert pairs.loc[0, "concept"] == "Panci"
 
 
+def test_nlvr2_its_sample_in_chinese_and_its_training_set_are_read(tmp_path):
+    """Four pairs of one statement in each file, the first true."""
+
+    def four(split: str, sentence: str) -> list[dict]:
+        return [nlvr2(f"{split}-0-{n}-0", str(n == 0), sentence) for n in range(4)]
+
+    names = {
+        "en/annotations/test.jsonl": four("test1", "There is a dog."),
+        "en/annotations/train.jsonl": four("train", "There is a cat."),
+        "en/annotations/test250-en.jsonl": four("test1", "There is a dog."),
+        "zh/annotations_human-translate/test250-zh.jsonl": four("test1", "有一只狗。"),
+    }
+    for name, rows in names.items():
+        write(tmp_path, name, rows)
+    test, sample, train = (
+        statement_pairs.read(tmp_path, name)
+        for name in ("nlvr2", "nlvr2-1k", "nlvr2-train")
+    )
+    assert test["text"].unique().tolist() == ["There is a dog."]
+    assert test["truth"].tolist() == [True, False, False, False]
+    assert test.loc[0, "left"] == "test1-0-0-img0.png"
+    assert train["text"].unique().tolist() == ["There is a cat."]
+    by_variant = sample.groupby(["variant", "lang"])["text"].first().to_dict()
+    assert by_variant["translated by people", "zh"] == "有一只狗。"
+    assert by_variant["original", "en"] == "There is a dog."
+
+
 @pytest.fixture
 def small(tmp_path):
-    """A release of one statement, and the folder of its images, named in Unicode's decomposed form."""
+    """A release of one statement, and the folder of its images, named in Unicode's
+    decomposed form.
+    """
     write(tmp_path / "texts", ID, marvl(concept="39-Pañci"))
     folder = tmp_path / "images" / "id" / "images"
     for concept, names in (("39-Pan\u0303ci", (0, 1)), ("39-Panci", range(2, 8))):
@@ -113,7 +191,12 @@ def test_images_are_found_by_language_and_concept_in_either_form_of_unicode(smal
     assert len(set(names)) == 8
     assert len(statement_pairs.pictured(pairs, images / "id", "marvl")) == 4
     (images / "id" / "images" / "39-Panci" / "39-5.jpg").unlink()
-    with pytest.raises(InputError, match=r"'marvl' lacks 1 of 8 images in .*: id/images/39-Panci/39-5.jpg; give the"):
+    with pytest.raises(
+        InputError,
+        match=(
+            r"'marvl' lacks 1 of 8 images in .*: id/images/39-Panci/39-5.jpg; give the"
+        ),
+    ):
         statement_pairs.pictured(pairs, images / "id", "marvl")
 
 
@@ -122,28 +205,40 @@ def test_a_table_of_statements_is_loaded_with_the_images_beside_it(small, tmp_pa
     path = tmp_path / "own.parquet"
     relative = statement_pairs.pictured(pairs, images, "marvl")
     relative = relative.assign(
-        **{side: [p[len(str(tmp_path)) + 1 :] for p in relative[side]] for side in ("left", "right")}
+        **{
+            side: [p[len(str(tmp_path)) + 1 :] for p in relative[side]]
+            for side in ("left", "right")
+        }
     )
     tables.write(relative, path, "pairs")
     assert statement_pairs.load(path, ["id"]).shape == relative.shape
     tables.write(relative.assign(left="lost.jpg"), path, "pairs")
-    with pytest.raises(InputError, match=r"1 images of the statements in .* are missing, the first .*lost\.jpg"):
+    with pytest.raises(
+        InputError,
+        match=r"1 images of the statements in .* are missing, the first .*lost\.jpg",
+    ):
         statement_pairs.load(path)
 
 
 def test_a_statement_without_its_four_pairs_is_named(tmp_path):
     write(tmp_path, ID, marvl(3))
     message = (
-        r"1 statement\(s\) of the data set 'marvl' have not 4 pairs .* 0 are expected, the first: id-0 in id has 3"
+        r"1 statement\(s\) of the data set 'marvl' have not 4 pairs .* 0 are expected,"
+        r" the first: id-0 in id has 3"
     )
     with pytest.raises(InputError, match=message):
         statement_pairs.read(tmp_path, "marvl", incomplete=0)
-    assert statement_pairs.read(tmp_path, "marvl", incomplete=1).attrs["incomplete"] == 1
+    assert (
+        statement_pairs.read(tmp_path, "marvl", incomplete=1).attrs["incomplete"] == 1
+    )
 
 
 def test_files_that_are_not_there_or_cannot_be_read_are_told_in_a_sentence(tmp_path):
     for folder in ("", tmp_path):
-        with pytest.raises(InputError, match=r"'marvl' in .* are there in no language: get them from https"):
+        with pytest.raises(
+            InputError,
+            match=r"'marvl' in .* are there in no language: get them from https",
+        ):
             statement_pairs.read(folder, "marvl")
     write(tmp_path, ID, marvl())
     with pytest.raises(InputError, match="are there in id: get them"):

@@ -1,4 +1,6 @@
-"""Disambiguation: the measures against the paper's equations, written out slowly, and against what they imply."""
+"""Disambiguation: the measures against the paper's equations, written out slowly, and
+against what they imply.
+"""
 
 import math
 
@@ -21,15 +23,27 @@ WHOLE = st.integers(0, 4).map(float)
 def arrays(*shape):
     """Arrays (item, *shape) of one to six items."""
     size = int(np.prod(shape))
-    return st.lists(st.lists(WHOLE, min_size=size, max_size=size), min_size=1, max_size=6).map(
-        lambda rows: np.array(rows).reshape(len(rows), *shape)
-    )
+    return st.lists(
+        st.lists(WHOLE, min_size=size, max_size=size), min_size=1, max_size=6
+    ).map(lambda rows: np.array(rows).reshape(len(rows), *shape))
 
 
 def table_of(costs, model="m", replicate=0, images=("a0", "b0")):
     """A `disambiguation` table from costs (item, image, text)."""
     rows = [
-        (model, replicate, "pictogram-pairs", "cosine", "float32", "", "fr", f"w{i:03}", image, text, cost)
+        (
+            model,
+            replicate,
+            "pictogram-pairs",
+            "cosine",
+            "float32",
+            "",
+            "fr",
+            f"w{i:03}",
+            image,
+            text,
+            cost,
+        )
         for i, item in enumerate(np.asarray(costs, float))
         for image, texts in zip(images, item, strict=True)
         for text, cost in zip("ab", texts, strict=True)
@@ -43,7 +57,18 @@ def tokens_of(lists, shared, temperature=1.0, image=("a0", "b0")):
     for i, item in enumerate(lists):
         for name, texts in zip(image, item, strict=True):
             for text, values in zip("ab", texts, strict=True):
-                key = ["m", 0, "commute", "perplexity", "float32", "", "fr", f"w{i:03}", name, text]
+                key = [
+                    "m",
+                    0,
+                    "commute",
+                    "perplexity",
+                    "float32",
+                    "",
+                    "fr",
+                    f"w{i:03}",
+                    name,
+                    text,
+                ]
                 rows.append([*key, temperature, shared[i], list(values)])
     return pd.DataFrame(rows, columns=list(tables.SCHEMAS["tokens"][0]))
 
@@ -79,7 +104,10 @@ def slow_scores(costs):
         sums["IC"] += slow_ic(p, 0, 1) + slow_ic(p, 1, 0)
         sums["GTC"] += slow_tc(p, 0, 1) * slow_tc(p, 1, 0)
         sums["GIC"] += slow_ic(p, 0, 1) * slow_ic(p, 1, 0)
-    return {name: value / (count if name[0] == "G" else 2 * count) for name, value in sums.items()}
+    return {
+        name: value / (count if name[0] == "G" else 2 * count)
+        for name, value in sums.items()
+    }
 
 
 def slow_rates(costs, mixed):
@@ -132,7 +160,9 @@ def test_scores_are_those_of_equations_2_to_9(costs):
 @given(arrays(3, 2))
 def test_rates_are_those_of_section_5_3(three):
     costs, mixed = three[:, :2], three[:, 2]
-    found = {name: flags.mean() for name, flags in disambiguation.rates(costs, mixed).items()}
+    found = {
+        name: flags.mean() for name, flags in disambiguation.rates(costs, mixed).items()
+    }
     assert found == pytest.approx(slow_rates(costs.tolist(), mixed.tolist()), abs=1e-12)
 
 
@@ -156,9 +186,13 @@ def test_the_oracle_passes_over_images_that_are_not_there(which):
 
 @settings(deadline=None, max_examples=40)
 @given(arrays(3, 2))
-def test_the_rates_add_up_to_tc_and_to_a_half_where_the_ambiguous_image_makes_no_tie(three):
+def test_the_rates_add_up_to_tc_and_to_a_half_where_the_ambiguous_image_makes_no_tie(
+    three,
+):
     costs, mixed = three[:, :2], three[:, 2]
-    found = {name: flags.mean() for name, flags in disambiguation.rates(costs, mixed).items()}
+    found = {
+        name: flags.mean() for name, flags in disambiguation.rates(costs, mixed).items()
+    }
     assert found["IPR"] + found["CPR"] == pytest.approx(disambiguation.tc(costs).mean())
     assert sum(found.values()) == pytest.approx(1)
     tied = (mixed[:, 0] == mixed[:, 1]).mean()
@@ -188,16 +222,28 @@ def test_the_perplexities_of_a_model_that_is_sure_of_itself_are_no_ties():
     assert not disambiguation.tc(np.exp(logs)).any()
     assert disambiguation.tc(logs, logarithms=True).tolist() == [[True, True]]
     assert disambiguation.ic(logs, logarithms=True).tolist() == [[True, True]]
-    found = disambiguation.scores(table_of(np.exp(logs)).assign(similarity="perplexity"), n_resamples=10)
+    found = disambiguation.score_intervals(
+        table_of(np.exp(logs)).assign(similarity="perplexity"), n_resamples=10
+    )
     assert value(found, "GIC")["value"] == 1
     assert value(found, "ties TC")["value"] == 0
-    assert value(disambiguation.scores(table_of(np.exp(logs)), n_resamples=10), "ties TC")["value"] == 1
+    assert (
+        value(
+            disambiguation.score_intervals(table_of(np.exp(logs)), n_resamples=10),
+            "ties TC",
+        )["value"]
+        == 1
+    )
 
 
 def test_between_is_what_its_name_says():
     costs = np.array([[[1.0, 5.0], [3.0, 4.0]]])
-    assert disambiguation.between(costs, np.array([[2.0, 6.0]])).tolist() == [[True, False]]
-    assert disambiguation.between(costs, np.array([[0.9, 4.5]])).tolist() == [[False, True]]
+    assert disambiguation.between(costs, np.array([[2.0, 6.0]])).tolist() == [
+        [True, False]
+    ]
+    assert disambiguation.between(costs, np.array([[0.9, 4.5]])).tolist() == [
+        [False, True]
+    ]
 
 
 @pytest.mark.parametrize(
@@ -210,8 +256,10 @@ def test_between_is_what_its_name_says():
 )
 def test_an_item_without_all_finite_costs_is_named(change):
     table = change(table_of(np.arange(12.0).reshape(3, 2, 2)))
-    with pytest.raises(InputError, match="Item 'w001' of m in pictogram-pairs in fr has no finite"):
-        disambiguation.scores(table, n_resamples=10)
+    with pytest.raises(
+        InputError, match="Item 'w001' of m in pictogram-pairs in fr has no finite"
+    ):
+        disambiguation.score_intervals(table, n_resamples=10)
 
 
 def value(found, metric, variant=""):
@@ -221,53 +269,80 @@ def value(found, metric, variant=""):
 
 
 def test_scores_are_the_means_of_the_measures_with_an_interval_around_them():
-    values = RNG.normal(size=(60, 6, 2)) + np.array([[0, 1], [1, 0], [0, 0], [0, 0], [0, 1], [1, 0]]) * 0.7
+    values = (
+        RNG.normal(size=(60, 6, 2))
+        + np.array([[0, 1], [1, 0], [0, 0], [0, 0], [0, 1], [1, 0]]) * 0.7
+    )
     table = table_of(values, images=("a0", "b0", "mix", "side", "a1", "b1"))
-    found = disambiguation.scores(table, n_resamples=200)
+    found = disambiguation.score_intervals(table, n_resamples=200)
     for name, slow in slow_scores(values[:, :2].tolist()).items():
         row = value(found, name)
         assert row["value"] == pytest.approx(slow)
         assert row["ci_low"] < row["value"] < row["ci_high"]
         assert row["n"] == (60 if name[0] == "G" else 120)
     for image, place in (("mix", 2), ("side", 3)):
-        for name, slow in slow_rates(values[:, :2].tolist(), values[:, place].tolist()).items():
+        for name, slow in slow_rates(
+            values[:, :2].tolist(), values[:, place].tolist()
+        ).items():
             assert value(found, name, image)["value"] == pytest.approx(slow)
     extended = values[:, [0, 4, 1, 5]].reshape(60, 2, 2, 2)
     for which in ("max", "min"):
         numbers = np.array(slow_oracle(extended.tolist(), which))
-        pairs = [[item[0][a], item[1][b]] for item, (a, b) in zip(extended.tolist(), numbers, strict=True)]
+        pairs = [
+            [item[0][a], item[1][b]]
+            for item, (a, b) in zip(extended.tolist(), numbers, strict=True)
+        ]
         for name, slow in slow_scores(pairs).items():
             assert value(found, name, f"oracle {which}")["value"] == pytest.approx(slow)
-        assert value(found, "replacement rate", f"oracle {which}")["value"] == pytest.approx((numbers != 0).mean())
+        assert value(found, "replacement rate", f"oracle {which}")[
+            "value"
+        ] == pytest.approx((numbers != 0).mean())
 
 
 def test_where_all_items_score_the_same_the_interval_is_exact():
     right = np.tile([[0.0, 1.0], [1.0, 0.0]], (10, 1, 1))
-    found = disambiguation.scores(table_of(right), n_resamples=50)
+    found = disambiguation.score_intervals(table_of(right), n_resamples=50)
     low = scipy_stats.binomtest(10, 10).proportion_ci(method="exact").low
-    assert tuple(value(found, "GTC")[["value", "ci_low", "ci_high"]]) == pytest.approx((1, low, 1))
-    assert tuple(value(found, "ties TC")[["value", "ci_low", "ci_high"]]) == pytest.approx((0, 0, 1 - low))
+    assert tuple(value(found, "GTC")[["value", "ci_low", "ci_high"]]) == pytest.approx(
+        (1, low, 1)
+    )
+    assert tuple(
+        value(found, "ties TC")[["value", "ci_low", "ci_high"]]
+    ) == pytest.approx((0, 0, 1 - low))
     text_only = np.tile([[0.0, 1.0], [0.0, 1.0]], (10, 1, 1))
-    found = disambiguation.scores(table_of(text_only), n_resamples=50)
-    assert tuple(value(found, "GTC")[["value", "ci_low", "ci_high"]]) == pytest.approx((0, 0, 1 - low))
-    # One right and one wrong of each item: up to a share 1 - low of items may have none, or both.
-    assert tuple(value(found, "TC")[["value", "ci_low", "ci_high"]]) == pytest.approx((0.5, low / 2, 1 - low / 2))
+    found = disambiguation.score_intervals(table_of(text_only), n_resamples=50)
+    assert tuple(value(found, "GTC")[["value", "ci_low", "ci_high"]]) == pytest.approx(
+        (0, 0, 1 - low)
+    )
+    # One right and one wrong of each item: up to a share 1 - low of items may have
+    # none, or both.
+    assert tuple(value(found, "TC")[["value", "ci_low", "ci_high"]]) == pytest.approx(
+        (0.5, low / 2, 1 - low / 2)
+    )
 
 
 def test_replicates_are_averaged():
     parts = [RNG.normal(size=(20, 2, 2)) for _ in range(3)]
-    table = pd.concat([table_of(part, replicate=number) for number, part in enumerate(parts)])
-    row = value(disambiguation.scores(table, n_resamples=50), "TC")
-    assert row["value"] == pytest.approx(np.mean([disambiguation.tc(part).mean() for part in parts]))
+    table = pd.concat(
+        [table_of(part, replicate=number) for number, part in enumerate(parts)]
+    )
+    row = value(disambiguation.score_intervals(table, n_resamples=50), "TC")
+    assert row["value"] == pytest.approx(
+        np.mean([disambiguation.tc(part).mean() for part in parts])
+    )
     with pytest.raises(InputError, match=r"replicates of 'm'.*different items"):
-        disambiguation.scores(pd.concat([table, table_of(parts[0][:5], replicate=3)]), n_resamples=50)
+        disambiguation.score_intervals(
+            pd.concat([table, table_of(parts[0][:5], replicate=3)]), n_resamples=50
+        )
 
 
 def test_outcomes_are_what_scores_are_means_of():
     values = RNG.normal(size=(25, 3, 2))
     table = table_of(values, images=("a0", "b0", "mix"))
-    means = disambiguation.outcomes(table).groupby(["variant", "metric"])["value"].mean()
-    found = disambiguation.scores(table, n_resamples=10)
+    means = (
+        disambiguation.outcomes(table).groupby(["variant", "metric"])["value"].mean()
+    )
+    found = disambiguation.score_intervals(table, n_resamples=10)
     assert len(means) == len(found)
     for row in found.itertuples():
         assert means[row.variant, row.metric] == pytest.approx(row.value)
@@ -275,11 +350,19 @@ def test_outcomes_are_what_scores_are_means_of():
 
 def test_scores_of_tokens_have_their_own_variants():
     lists = -RNG.uniform(0.1, 3, size=(8, 2, 2, 5))
-    tokens = pd.concat([tokens_of(lists, [2] * 8), tokens_of(lists / 2, [2] * 8, temperature=2.0)])
+    tokens = pd.concat(
+        [tokens_of(lists, [2] * 8), tokens_of(lists / 2, [2] * 8, temperature=2.0)]
+    )
     table = costs_of(tokens)
-    found = disambiguation.scores(table, n_resamples=20, tokens=tokens)
-    for variant, part in (("", lists), ("without prefix", lists[..., 2:]), ("temperature 2", lists / 2)):
-        slow = slow_scores([[[slow_perplexity(t) for t in i] for i in item] for item in part.tolist()])
+    found = disambiguation.score_intervals(table, n_resamples=20, tokens=tokens)
+    for variant, part in (
+        ("", lists),
+        ("without prefix", lists[..., 2:]),
+        ("temperature 2", lists / 2),
+    ):
+        slow = slow_scores(
+            [[[slow_perplexity(t) for t in i] for i in item] for item in part.tolist()]
+        )
         for name, expected in slow.items():
             assert value(found, name, variant)["value"] == pytest.approx(expected)
     assert set(found["variant"]) == {"", "without prefix", "temperature 2"}
@@ -288,15 +371,35 @@ def test_scores_of_tokens_have_their_own_variants():
 def test_files_of_a_run_are_those_that_are_there(tmp_path):
     table = table_of(np.ones((2, 2, 2)))
     for model in ("picto-en", "theirs"):
-        tables.write(table, tmp_path / "disambiguation" / f"{model}_pictogram-pairs.parquet", "disambiguation")
+        tables.write(
+            table,
+            tmp_path / "disambiguation" / f"{model}_pictogram-pairs.parquet",
+            "disambiguation",
+        )
     tokens = tmp_path / "tokens" / "theirs_pictogram-pairs.parquet"
     tables.write(tokens_of([[[[-1.0], [-2.0]]] * 2], [0]), tokens, "tokens")
-    files = disambiguation.files(str(tmp_path), ["picto-en", "absent"], ["theirs"], ["pictograms", "pictogram-pairs"])
+    files = disambiguation.files(
+        str(tmp_path),
+        ["picto-en", "absent"],
+        ["theirs"],
+        ["pictograms", "pictogram-pairs"],
+    )
     assert files["model"].tolist() == ["picto-en", "theirs"]
     assert files["translator"].tolist() == [False, True]
     assert files["tokens"].tolist() == ["", str(tokens)]
 
+    listing = '["disambiguation/picto-en_pictogram-pairs.parquet"]'
+    (tmp_path / "files.json").write_text(listing, encoding="utf-8")
+    files = disambiguation.files(
+        str(tmp_path), ["picto-en"], ["theirs"], ["pictogram-pairs"]
+    )
+    assert files["model"].tolist() == ["picto-en"]  # theirs left the config
+
 
 def test_without_any_results_of_the_models_a_sentence_names_them(tmp_path):
-    with pytest.raises(InputError, match="of openai-b32 on pictogram-pairs: name models that it has"):
-        disambiguation.files(str(tmp_path), ["openai-b32"], [], ["pictogram-pairs", "pictograms"])
+    with pytest.raises(
+        InputError, match="of openai-b32 on pictogram-pairs: name models that it has"
+    ):
+        disambiguation.files(
+            str(tmp_path), ["openai-b32"], [], ["pictogram-pairs", "pictograms"]
+        )

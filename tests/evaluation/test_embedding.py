@@ -1,4 +1,6 @@
-"""The engine with encoders that can be checked by hand, and with a real one of random weights."""
+"""The engine with encoders that can be checked by hand, and with a real one of random
+weights.
+"""
 
 import dataclasses
 import subprocess
@@ -21,10 +23,11 @@ from reference_prompts import unique_prompts
 
 
 class Toy:
-    """An encoder that counts what it is given: a picture becomes its mean colour, a text its length and its letters.
+    """An encoder that counts what it is given: a picture becomes its mean colour, a
+    text its length and its letters.
 
-    A token is a letter; where the model is told the language, its length comes first. `memory`: the most tokens, or
-    pictures, that a batch may have.
+    A token is a letter; where the model is told the language, its length comes first.
+    `memory`: the most tokens, or pictures, that a batch may have.
     """
 
     name, key = "toy", "1"
@@ -32,9 +35,15 @@ class Toy:
     def __init__(self, context=50, trim=True, told=False, memory=10**9):
         self.seen, self.batches, self.memory = [], [], memory
         self.tokenizer = Tokenizer(
-            lambda texts, lang: [[len(lang)] * told + [ord(letter) for letter in text] for text in texts],
-            context, pad=0, trim=trim, tail=0, needs_language=told,
-        )  # fmt: skip
+            lambda texts, lang: [
+                [len(lang)] * told + [ord(letter) for letter in text] for text in texts
+            ],
+            context,
+            pad=0,
+            trim=trim,
+            tail=0,
+            needs_language=told,
+        )
 
     def transform(self, image):
         return np.asarray(image, np.float32).transpose(2, 0, 1)
@@ -54,7 +63,10 @@ class Toy:
         self._fits(ids.size, ids.shape)
         rows = [row[here].tolist() for row, here in zip(ids, mask, strict=True)]
         self.seen += ["".join(map(chr, row)) for row in rows]
-        return np.array([[len(row), sum(row) / 100, 1 + max(row, default=0)] for row in rows], np.float32)
+        return np.array(
+            [[len(row), sum(row) / 100, 1 + max(row, default=0)] for row in rows],
+            np.float32,
+        )
 
 
 @pytest.fixture
@@ -73,10 +85,14 @@ def vector(text):
 
 
 def templates(langs, texts):
-    return pd.DataFrame([(lang, text) for lang in langs for text in texts], columns=["lang", "template"])
+    return pd.DataFrame(
+        [(lang, text) for lang in langs for text in texts], columns=["lang", "template"]
+    )
 
 
-def test_each_different_picture_is_encoded_once_and_rows_follow_the_paths(paths, tmp_path, monkeypatch):
+def test_each_different_picture_is_encoded_once_and_rows_follow_the_paths(
+    paths, tmp_path, monkeypatch
+):
     monkeypatch.setattr(embedding, "PICTURES", 1)
     Image.open(paths[0]).save(tmp_path / "red again.png")
     toy = Toy()
@@ -88,14 +104,18 @@ def test_each_different_picture_is_encoded_once_and_rows_follow_the_paths(paths,
     assert vectors.dtype == np.float32
 
 
-def test_pictures_are_turned_upright_only_where_that_is_asked_for_also_from_a_cache(tmp_path):
+def test_pictures_are_turned_upright_only_where_that_is_asked_for_also_from_a_cache(
+    tmp_path,
+):
     exif = Image.Exif()
     exif[0x0112] = 6  # turned by a quarter
     Image.new("RGB", (8, 4), "red").save(tmp_path / "a.png", exif=exif)
     toy = Toy()
     for _ in range(2):
         for upright in (False, True):
-            embedding.embed_images(toy, [tmp_path / "a.png"], tmp_path / "cache", upright)
+            embedding.embed_images(
+                toy, [tmp_path / "a.png"], tmp_path / "cache", upright
+            )
     assert toy.batches == [(1, 3, 4, 8), (1, 3, 8, 4)]
 
 
@@ -112,7 +132,9 @@ def test_a_second_call_reads_the_cache_and_encodes_nothing(paths, tmp_path):
     assert np.array_equal(words[[1, 0, 1]], other)
 
 
-@pytest.mark.parametrize("change", ["tokens", "context", "trim", "pixels", "similarity"])
+@pytest.mark.parametrize(
+    "change", ["tokens", "context", "trim", "pixels", "similarity"]
+)
 def test_another_protocol_is_encoded_anew(change, paths, tmp_path):
     labels = pd.DataFrame({"lang": "en", "label": ["x"]})
     embedding.embed_classes(Toy(), labels, templates(["en"], ["{}"]), tmp_path)
@@ -123,13 +145,17 @@ def test_another_protocol_is_encoded_anew(change, paths, tmp_path):
     if change == "pixels":
         toy.transform = lambda image: Toy.transform(toy, image) / 255
 
-    embedding.embed_classes(toy, labels, templates(["en"], ["{}"]), tmp_path, cosine=change != "similarity")
+    embedding.embed_classes(
+        toy, labels, templates(["en"], ["{}"]), tmp_path, cosine=change != "similarity"
+    )
     embedding.embed_images(toy, paths, tmp_path)
 
     assert len(toy.seen) == (2 if change == "pixels" else 1)
 
 
-def test_a_damaged_shard_is_named_and_made_again_and_others_are_kept(tmp_path, capsys, monkeypatch):
+def test_a_damaged_shard_is_named_and_made_again_and_others_are_kept(
+    tmp_path, capsys, monkeypatch
+):
     monkeypatch.setattr(embedding, "SHARD", 2)
     texts = ["a", "bb", "ccc", "dddd"]
     before = embedding.embed_texts(Toy(), texts, tmp_path)
@@ -150,7 +176,9 @@ def test_a_damaged_shard_is_named_and_made_again_and_others_are_kept(tmp_path, c
 
 def test_a_vector_that_is_not_a_number_is_refused_and_not_kept(tmp_path, paths):
     toy = Toy()
-    toy.encode_texts = lambda tokens: np.where(tokens.pieces[:, None] == ord("b"), np.nan, [[1.0]])
+    toy.encode_texts = lambda tokens: np.where(
+        tokens.pieces[:, None] == ord("b"), np.nan, [[1.0]]
+    )
     toy.encode_images = lambda pixels: np.full((len(pixels), 2), np.inf)
 
     with pytest.raises(InputError, match="text 2 of 3"):
@@ -164,7 +192,9 @@ def test_a_missing_image_or_template_is_named(tmp_path):
     with pytest.raises(InputError, match=r"gone\.png"):
         embedding.embed_images(Toy(), [str(tmp_path / "gone.png")])
     labels = pd.DataFrame({"lang": ["en", "sw"], "label": ["x", "y"]})
-    with pytest.raises(InputError, match=r"no template for 1 language\(s\), the first sw"):
+    with pytest.raises(
+        InputError, match=r"no template for 1 language\(s\), the first sw"
+    ):
         embedding.embed_classes(Toy(), labels, templates(["en"], ["{}"]))
 
 
@@ -190,7 +220,12 @@ def test_one_text_or_picture_too_large_for_the_memory_is_one_sentence(paths):
 words = st.text(st.characters(codec="utf-8", exclude_characters="{}"), max_size=8)
 
 
-@given(st.lists(words, min_size=1, max_size=30), st.integers(1, 60), st.integers(1, 9), st.randoms())
+@given(
+    st.lists(words, min_size=1, max_size=30),
+    st.integers(1, 60),
+    st.integers(1, 9),
+    st.randoms(),
+)
 @settings(max_examples=20, deadline=None)
 def test_batches_shards_and_order_change_no_vector(texts, batch_tokens, shard, random):
     shuffled = random.sample(texts, len(texts))
@@ -202,76 +237,125 @@ def test_batches_shards_and_order_change_no_vector(texts, batch_tokens, shard, r
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from(["en", "de", "sw"]), words), min_size=1, max_size=12),
-    st.lists(st.sampled_from(["{}", "a {}", "the {}!", "{}?", "one more {} here"]), min_size=1, max_size=8),
+    st.lists(
+        st.tuples(st.sampled_from(["en", "de", "sw"]), words), min_size=1, max_size=12
+    ),
+    st.lists(
+        st.sampled_from(["{}", "a {}", "the {}!", "{}?", "one more {} here"]),
+        min_size=1,
+        max_size=8,
+    ),
     st.booleans(),
     st.booleans(),
 )
 @settings(max_examples=20, deadline=None)
-def test_a_class_is_the_mean_over_all_its_prompts_as_zeroshot_has_it(rows, texts, cosine, told):
+def test_a_class_is_the_mean_over_all_its_prompts_as_zeroshot_has_it(
+    rows, texts, cosine, told
+):
     labels = pd.DataFrame(rows, columns=["lang", "label"])
     own = {"en": texts, "de": texts[::-1], "sw": [*texts, "ya {}"]}
-    table = pd.DataFrame([(lang, text) for lang in own for text in own[lang]], columns=["lang", "template"])
+    table = pd.DataFrame(
+        [(lang, text) for lang in own for text in own[lang]],
+        columns=["lang", "template"],
+    )
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(embedding, "SHARD", 5)
         patch.setattr(embedding, "TOKENS", 40)
-        vectors, counts = embedding.embed_classes(Toy(told=told), labels, table, cosine=cosine)
+        vectors, counts = embedding.embed_classes(
+            Toy(told=told), labels, table, cosine=cosine
+        )
 
     for row, (lang, label) in enumerate(rows):
         prompt_list, index = unique_prompts([label], own[lang])
         alone = embedding.embed_texts(Toy(told=told), prompt_list, lang=lang)
         length = zeroshot.normalise if cosine else np.asarray
-        np.testing.assert_allclose(vectors[[row]], length(length(alone)[index].mean(axis=1)), rtol=1e-5)
+        np.testing.assert_allclose(
+            vectors[[row]], length(length(alone)[index].mean(axis=1)), rtol=1e-5
+        )
     assert counts["texts"] == sum(len(own[lang]) for lang, _ in rows)
     assert counts["unique"] <= counts["texts"]
     assert counts["tokens"] <= counts["padded"]
 
 
 def test_another_language_stands_in_where_nllb_has_none_or_the_protocol_says_so(capsys):
-    labels = pd.DataFrame([("sw", "paka"), ("ku", "pisîk"), ("br", "kazh")], columns=["lang", "label"])
+    labels = pd.DataFrame(
+        [("sw", "paka"), ("ku", "pisîk"), ("br", "kazh")], columns=["lang", "label"]
+    )
     kinds = templates(["sw", "ku", "br"], ["{}"])
 
     alone, _ = embedding.embed_classes(Toy(told=True), labels, kinds, cosine=False)
-    plain, _ = embedding.embed_classes(Toy(told=True), labels, kinds, cosine=False, nllb_fallback_language="yue")
+    plain, _ = embedding.embed_classes(
+        Toy(told=True), labels, kinds, cosine=False, nllb_languages={"": "yue"}
+    )
     assert "toy is told yue for br: NLLB-200 has no code" in capsys.readouterr().out
-    vectors, _ = embedding.embed_classes(Toy(told=True), labels, kinds, "", False, {"ku": "sw", "": "yue"})
+    vectors, _ = embedding.embed_classes(
+        Toy(told=True), labels, kinds, "", False, {"ku": "sw", "": "yue"}
+    )
     assert "toy is told sw for ku, yue for br:" in capsys.readouterr().out
 
     np.testing.assert_allclose(alone[0], plain[0])
-    assert (plain[2] - alone[2])[1] == pytest.approx(0.01, rel=1e-4)  # its first token is 3, for yue, in place of 2
-    for row, (lang, label) in enumerate([("sw", "paka"), ("sw", "pisîk"), ("yue", "kazh")]):
-        np.testing.assert_allclose(vectors[row], embedding.embed_texts(Toy(told=True), [label], lang=lang)[0])
+    assert (plain[2] - alone[2])[1] == pytest.approx(
+        0.01, rel=1e-4
+    )  # its first token is 3, for yue, in place of 2
+    for row, (lang, label) in enumerate(
+        [("sw", "paka"), ("sw", "pisîk"), ("yue", "kazh")]
+    ):
+        np.testing.assert_allclose(
+            vectors[row], embedding.embed_texts(Toy(told=True), [label], lang=lang)[0]
+        )
 
 
 def test_two_rules_side_by_side_give_what_each_gives_alone():
-    labels = pd.DataFrame([("en", "ox"), ("de", "Kuh"), ("sw", "ng'ombe")], columns=["lang", "label"])
+    labels = pd.DataFrame(
+        [("en", "ox"), ("de", "Kuh"), ("sw", "ng'ombe")], columns=["lang", "label"]
+    )
     kinds = templates(["en", "de", "sw"], ["{}", "a {}"])
     rules = {"en": "plain mean", "de": "dot product", "sw": "plain mean"}
     vectors, _ = embedding.embed_by_rules(Toy(), labels, kinds, rules)
     alone, _ = embedding.embed_classes(Toy(), labels, kinds, cosine=False)
     np.testing.assert_array_equal(vectors[[0, 2]], zeroshot.normalise(alone[[0, 2]]))
     np.testing.assert_array_equal(vectors[1], alone[1])
-    cosine, _ = embedding.embed_by_rules(Toy(), labels, kinds, dict.fromkeys(rules, "cosine"))
-    np.testing.assert_array_equal(cosine, embedding.embed_classes(Toy(), labels, kinds)[0])
+    cosine, _ = embedding.embed_by_rules(
+        Toy(), labels, kinds, dict.fromkeys(rules, "cosine")
+    )
+    np.testing.assert_array_equal(
+        cosine, embedding.embed_classes(Toy(), labels, kinds)[0]
+    )
 
 
 def test_a_class_set_says_what_it_took():
-    labels = pd.DataFrame({"lang": ["en", "en", "fr", "de"], "label": ["ox", "cat", "cat", "Kuh"]})
-    table = pd.concat([templates(["en", "fr"], ["{}", "a {}", "{}"]), templates(["de"], ["{}"])])
+    labels = pd.DataFrame(
+        {"lang": ["en", "en", "fr", "de"], "label": ["ox", "cat", "cat", "Kuh"]}
+    )
+    table = pd.concat(
+        [templates(["en", "fr"], ["{}", "a {}", "{}"]), templates(["de"], ["{}"])]
+    )
     toy = Toy(context=4)
 
     vectors, counts = embedding.embed_classes(toy, labels, table)
 
-    assert sorted(toy.seen) == ["Kuh", "a ca", "a ox", "cat", "ox"], "'cat' in en and fr has the same templates"
+    assert sorted(toy.seen) == [
+        "Kuh",
+        "a ca",
+        "a ox",
+        "cat",
+        "ox",
+    ], "'cat' in en and fr has the same templates"
     assert np.array_equal(vectors[1], vectors[2])
     assert counts == {"texts": 10, "unique": 5, "tokens": 16, "padded": 20, "cut": 1}
 
 
 @pytest.mark.parametrize("lost", [[0], [0, 2, 4]])
-def test_a_run_that_goes_on_makes_the_shards_that_one_never_stopped_makes(tmp_path, monkeypatch, lost):
-    monkeypatch.setattr(embedding, "SHARD", 5)  # no multiple of the three prompts of a label: shards are not all alike
-    labels = pd.DataFrame({"lang": "de", "label": [letter * 3 for letter in "abcdefghijklm"]})
+def test_a_run_that_goes_on_makes_the_shards_that_one_never_stopped_makes(
+    tmp_path, monkeypatch, lost
+):
+    monkeypatch.setattr(
+        embedding, "SHARD", 5
+    )  # no multiple of the three prompts of a label: shards are not all alike
+    labels = pd.DataFrame(
+        {"lang": "de", "label": [letter * 3 for letter in "abcdefghijklm"]}
+    )
     forms = pd.DataFrame({"lang": "de", "template": ["{}", "a {}", "the {}!"]})
     embedding.embed_classes(Toy(), labels, forms, tmp_path)
     whole = {path.name: path.read_bytes() for path in shards(tmp_path)}
@@ -298,7 +382,9 @@ TEXTS = [f"text {number}" for number in range(100, 220)]
 
 
 def begin(cache):
-    code = RUN.format(tests=[str(folder) for folder in Path(__file__).parents[:2]], cache=str(cache))
+    code = RUN.format(
+        tests=[str(folder) for folder in Path(__file__).parents[:2]], cache=str(cache)
+    )
     return subprocess.Popen([sys.executable, "-c", code])
 
 
@@ -321,14 +407,22 @@ def test_a_killed_run_goes_on_with_the_shards_it_lacks(tmp_path, monkeypatch):
 
 def test_captions_are_embedded_part_by_part_in_their_order_and_counted(tmp_path):
     parts = [
-        pd.DataFrame({"captions": "human", "lang": "de", "caption": ["zwei", "eins", "zwei"]}, index=[7, 3, 5]),
+        pd.DataFrame(
+            {"captions": "human", "lang": "de", "caption": ["zwei", "eins", "zwei"]},
+            index=[7, 3, 5],
+        ),
         pd.DataFrame({"captions": "human", "lang": "br", "caption": ["dos"]}),
     ]
     toy, counts = Toy(), Counter()
     given_back = embedding.embed_captions(toy, parts, counts, tmp_path)
     part, vectors = next(given_back)
     assert part is parts[0]
-    assert sorted(toy.seen) == ["eins", "zwei"], "the second part waits until it is asked for"
-    np.testing.assert_allclose(vectors, [vector(text) for text in part["caption"]], rtol=1e-6)
+    assert sorted(toy.seen) == [
+        "eins",
+        "zwei",
+    ], "the second part waits until it is asked for"
+    np.testing.assert_allclose(
+        vectors, [vector(text) for text in part["caption"]], rtol=1e-6
+    )
     next(given_back)
     assert (counts["texts"], counts["unique"]) == (4, 3)

@@ -1,4 +1,6 @@
-"""One model by many protocols, against what each protocol gives alone, computed by hand."""
+"""One model by many protocols, against what each protocol gives alone, computed by
+hand.
+"""
 
 import numpy as np
 import pandas as pd
@@ -7,7 +9,7 @@ from PIL import Image
 
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
-from babelatlas.evaluation import protocol, protocol_sweep, zeroshot
+from babelatlas.evaluation import protocol, protocol_sweep, task_data, zeroshot
 from babelatlas.lexicon import prompts
 from babelatlas.models import registry as models
 from toy_encoder import Toy
@@ -30,26 +32,45 @@ class Loads:
 def pictures(tmp_path):
     rng = np.random.default_rng(0)
     for number in range(12):
-        Image.fromarray(rng.integers(0, 256, (5, 9, 3), dtype=np.uint8)).save(tmp_path / f"{number}.png")
+        Image.fromarray(rng.integers(0, 256, (5, 9, 3), dtype=np.uint8)).save(
+            tmp_path / f"{number}.png"
+        )
     paths = [str(tmp_path / f"{number}.png") for number in range(12)]
-    return pd.DataFrame({"path": paths, "wnid": [WNIDS[number % 3] for number in range(12)], "number": 0})
+    return pd.DataFrame(
+        {
+            "path": paths,
+            "wnid": [WNIDS[number % 3] for number in range(12)],
+            "number": 0,
+        }
+    )
 
 
 LABELS = pd.DataFrame(
-    {"lang": ["de"] * 3 + ["en"] * 3, "wnid": WNIDS * 2, "label": ["Hund", "Katze", "Maus", "dog", "cat", "mouse"]}
+    {
+        "lang": ["de"] * 3 + ["en"] * 3,
+        "wnid": WNIDS * 2,
+        "label": ["Hund", "Katze", "Maus", "dog", "cat", "mouse"],
+    }
 )
 GIVEN = {"precision": "float32", "prompts": "pictograms"}
 
 
 def plan_of(entry=CLIP):
-    return protocol_sweep.turns("zero-shot", entry, GIVEN, ["label"])
+    return protocol_sweep.variants("zero-shot", entry, GIVEN, ["label"])
 
 
 def literal(pictures, lang, templates, way="model", rule="cosine", rounded=False):
-    """Accuracy in one language by the definition: one picture and one class after the other."""
+    """Accuracy in one language by the definition: one picture and one class after the
+    other.
+    """
     right = 0
     for path, wnid in zip(pictures["path"], pictures["wnid"], strict=True):
-        pixels = protocol.prepare(Toy.transform, way)(Image.open(path).convert("RGB")).ravel() - 128
+        pixels = (
+            protocol.prepare(Toy.transform, way)(
+                Image.open(path).convert("RGB")
+            ).ravel()
+            - 128
+        )
         scores = []
         for label in LABELS.loc[LABELS["lang"] == lang, "label"]:
             vectors = [Toy.text(text.replace("{}", label)) for text in templates]
@@ -57,24 +78,46 @@ def literal(pictures, lang, templates, way="model", rule="cosine", rounded=False
             if rule == "cosine":
                 vectors = [vector / np.linalg.norm(vector) for vector in vectors]
             mean = sum(vectors) / len(vectors)
-            scores.append(pixels @ mean / (1 if rule == "dot product" else np.linalg.norm(mean)))
+            scores.append(
+                pixels @ mean / (1 if rule == "dot product" else np.linalg.norm(mean))
+            )
         right += WNIDS[int(np.argmax(scores))] == wnid
     return right / len(pictures)
 
 
 def test_one_setting_is_turned_at_a_time():
-    for task, given, sets in (("zero-shot", GIVEN, ()), ("retrieval", {"precision": "float32"}, ("google", "bing"))):
-        base, *others = protocol_sweep.turns(task, CLIP, given, ["label", "pictograms"] if not sets else (), sets)
+    for task, given, sets in (
+        ("zero-shot", GIVEN, ()),
+        ("retrieval", {"precision": "float32"}, ("google", "bing")),
+    ):
+        base, *others = protocol_sweep.variants(
+            task, CLIP, given, ["label", "pictograms"] if not sets else (), sets
+        )
         assert (base["setting"], base["option"]) == ("", "")
-        for turn in others:
-            differ = {name for name in (*protocol.SETTINGS, "captions") if turn[name] != base[name]}
-            assert differ == {turn["setting"]} or turn["setting"] == "preset"
-            assert turn["setting"] == "preset" or turn[turn["setting"]] == turn["option"]
-        settings = {(turn["setting"], turn["option"]) for turn in others}
+        for variant in others:
+            differ = {
+                name
+                for name in (*protocol.SETTINGS, "captions")
+                if variant[name] != base[name]
+            }
+            assert differ == {variant["setting"]} or variant["setting"] == "preset"
+            assert (
+                variant["setting"] == "preset"
+                or variant[variant["setting"]] == variant["option"]
+            )
+        settings = {(variant["setting"], variant["option"]) for variant in others}
         assert len(settings) == len(others)
-        assert {("precision", "bfloat16"), ("preprocessing", "pad"), ("preset", "paper")} <= settings
+        assert {
+            ("precision", "bfloat16"),
+            ("preprocessing", "pad"),
+            ("preset", "paper"),
+        } <= settings
         assert (("prompts", "label") in settings) == (task == "zero-shot")
-        assert (("captions", "bing") in settings) == (("choice", "first") in settings) == (task == "retrieval")
+        assert (
+            (("captions", "bing") in settings)
+            == (("choice", "first") in settings)
+            == (task == "retrieval")
+        )
 
 
 @pytest.mark.parametrize(
@@ -90,32 +133,57 @@ def test_one_setting_is_turned_at_a_time():
         ("preprocessing", "pad", {"way": "pad"}),
     ],
 )
-def test_each_setting_gives_what_its_definition_gives(pictures, tmp_path, setting, option, how):
-    plan = [turn for turn in plan_of() if turn["setting"] in ("", setting)]
-    table, left_out = protocol_sweep.classify(Loads(), CLIP, plan, pictures, LABELS, str(tmp_path / "cache"))
-    own = table[(table["setting"] == setting) & (table["option"] == option) & (table["metric"] == "accuracy@1")]
-    expected = [
-        literal(pictures, lang, **({"templates": prompts.templates("pictograms")} | how)) for lang in ("de", "en")
+def test_each_setting_gives_what_its_definition_gives(
+    pictures, tmp_path, setting, option, how
+):
+    plan = [variant for variant in plan_of() if variant["setting"] in ("", setting)]
+    table, left_out = protocol_sweep.classify(
+        Loads(), CLIP, plan, pictures, LABELS, str(tmp_path / "cache")
+    )
+    own = table[
+        (table["setting"] == setting)
+        & (table["option"] == option)
+        & (table["metric"] == "accuracy@1")
     ]
-    assert own.set_index("lang")["value"].to_dict() == pytest.approx(dict(zip(("de", "en"), expected, strict=True)))
+    expected = [
+        literal(
+            pictures, lang, **({"templates": prompts.templates("pictograms")} | how)
+        )
+        for lang in ("de", "en")
+    ]
+    assert own.set_index("lang")["value"].to_dict() == pytest.approx(
+        dict(zip(("de", "en"), expected, strict=True))
+    )
     assert left_out == []
     assert set(own["n"]) == {12}
 
 
-def test_the_paper_compares_m_clip_by_plain_means_and_bare_labels_by_dot_products(pictures):
+def test_the_paper_compares_m_clip_by_plain_means_and_bare_labels_by_dot_products(
+    pictures,
+):
     for names, rule in (("pictograms", "plain mean"), ("label", "dot product")):
-        plan = protocol_sweep.turns("zero-shot", M_CLIP, GIVEN | {"prompts": names})
+        plan = protocol_sweep.variants("zero-shot", M_CLIP, GIVEN | {"prompts": names})
         table, _ = protocol_sweep.classify(Loads(), M_CLIP, plan, pictures, LABELS)
-        paper = table[(table["option"] == "paper") & (table["metric"] == "accuracy@1")].set_index("lang")
+        paper = table[
+            (table["option"] == "paper") & (table["metric"] == "accuracy@1")
+        ].set_index("lang")
         assert set(paper["similarity"]) == {rule}
-        assert set(table.loc[table["option"] == "clip_benchmark", "similarity"]) == {"cosine"}
+        assert set(table.loc[table["option"] == "clip_benchmark", "similarity"]) == {
+            "cosine"
+        }
         expected = literal(pictures, "de", prompts.templates(names), rule=rule)
         assert paper.loc["de", "value"] == pytest.approx(expected)
 
 
 def test_a_precision_that_a_model_does_not_bear_is_told_and_the_rest_goes_on(pictures):
-    table, left_out = protocol_sweep.classify(Loads(weak=True), CLIP, plan_of(), pictures, LABELS)
-    assert [line.partition(":")[0].split()[1] for line in left_out] == ["float16", "paper", "clip_benchmark"]
+    table, left_out = protocol_sweep.classify(
+        Loads(weak=True), CLIP, plan_of(), pictures, LABELS
+    )
+    assert [line.partition(":")[0].split()[1] for line in left_out] == [
+        "float16",
+        "paper",
+        "clip_benchmark",
+    ]
     assert all("not a number" in line for line in left_out)
     assert "float16" not in set(table["precision"])
     alone = [plan_of()[0] | {"precision": "float16"}]
@@ -127,26 +195,41 @@ def test_a_precision_that_a_model_does_not_bear_is_told_and_the_rest_goes_on(pic
 def captions(pictures):
     rows = [
         (name, lang, str(image), number, f"{name} {lang} {image} {number}")
-        for name in ("google", "bing") for lang in ("de", "en") for image in range(12) for number in (0, 1)
-    ]  # fmt: skip
-    return pd.DataFrame(rows, columns=["captions", "lang", "image", "number", "caption"])
+        for name in ("google", "bing")
+        for lang in ("de", "en")
+        for image in range(12)
+        for number in (0, 1)
+    ]
+    return pd.DataFrame(
+        rows, columns=["captions", "lang", "image", "number", "caption"]
+    )
 
 
 def literal_recall(gallery, asked, k, rule):
     """Recall from text to image by the definition."""
-    pixels = [Toy.transform(Image.open(path).convert("RGB")).ravel() - 128 for path in gallery["path"]]
+    pixels = [
+        Toy.transform(Image.open(path).convert("RGB")).ravel() - 128
+        for path in gallery["path"]
+    ]
     found = 0
     for row in asked.itertuples():
         text = Toy.text(row.caption)
-        scores = [text @ image / (np.linalg.norm(image) if rule == "cosine" else 1) for image in pixels]
+        scores = [
+            text @ image / (np.linalg.norm(image) if rule == "cosine" else 1)
+            for image in pixels
+        ]
         best = np.argsort(scores)[::-1][:k]
         found += row.image in gallery["image"].iloc[best].tolist()
     return found / len(asked)
 
 
 def test_captions_are_asked_by_choice_set_and_similarity(pictures, captions):
-    gallery = pictures.assign(image=[str(number) for number in range(12)])[["image", "path"]]
-    plan = protocol_sweep.turns("retrieval", CLIP, {"precision": "float32"}, sets=["google", "bing"])
+    gallery = pictures.assign(image=[str(number) for number in range(12)])[
+        ["image", "path"]
+    ]
+    plan = protocol_sweep.variants(
+        "retrieval", CLIP, {"precision": "float32"}, sets=["google", "bing"]
+    )
     table, left_out = protocol_sweep.retrieve(Loads(), plan, gallery, captions)
     assert left_out == []
     tables.check(table.assign(model="m", dataset="d", labels=""), "protocols")
@@ -161,27 +244,54 @@ def test_captions_are_asked_by_choice_set_and_similarity(pictures, captions):
     ):
         for k in (1, 5):
             row = table.loc[(setting, option, f"t2i recall@{k}", "de")]
-            assert row["value"] == pytest.approx(literal_recall(gallery, asked, k, rule)), (setting, option, k)
+            assert row["value"] == pytest.approx(
+                literal_recall(gallery, asked, k, rule)
+            ), (setting, option, k)
             assert row["n"] == len(asked)
     assert table.loc[("choice", "first", "i2t recall@1", "de"), "n"] == 12
     assert table.loc[("captions", "bing", "i2t recall@1", "de"), "captions"] == "bing"
 
 
 def test_a_data_set_is_read_evaluated_and_told_by_name(pictures, tmp_path):
-    images = pictures.assign(path=[path.rpartition("/")[2] for path in pictures["path"]])
+    images = pictures.assign(
+        path=[path.rpartition("/")[2] for path in pictures["path"]]
+    )
     tables.write(images, tmp_path / "images.parquet", "images")
-    columns = {"alternatives": [[]] * 6, "source": "s", "licence": "l", "confirmed_by": [[]] * 6, "ambiguous": False}
+    columns = {
+        "alternatives": [[]] * 6,
+        "source": "s",
+        "licence": "l",
+        "confirmed_by": [[]] * 6,
+        "ambiguous": False,
+    }
     tables.write(LABELS.assign(**columns), tmp_path / "nouns.parquet", "labels")
     table, _ = protocol_sweep.evaluate(
-        "pictograms", CLIP, Loads(), tmp_path / "images.parquet", tmp_path / "nouns.parquet",
-        minimum=3, prompts="pictograms", other_prompts=["label"],
-    )  # fmt: skip
-    assert table[["dataset", "labels", "model"]].drop_duplicates().to_numpy().tolist() == [
-        ["pictograms", "nouns", CLIP.name]
-    ]
+        "pictograms",
+        CLIP,
+        Loads(),
+        task_data.Material(
+            tmp_path / "images.parquet", tmp_path / "nouns.parquet", minimum=3
+        ),
+        prompts="pictograms",
+        other_prompts=["label"],
+    )
+    assert table[
+        ["dataset", "labels", "model"]
+    ].drop_duplicates().to_numpy().tolist() == [["pictograms", "nouns", CLIP.name]]
     assert set(table["lang"]) == {"de", "en"}
-    alone = zeroshot.normalise(np.stack([Toy.text(label) for label in LABELS["label"][:3]]))
-    pixels = np.stack([Toy.transform(Image.open(path).convert("RGB")).ravel() - 128 for path in pictures["path"]])
+    alone = zeroshot.normalise(
+        np.stack([Toy.text(label) for label in LABELS["label"][:3]])
+    )
+    pixels = np.stack(
+        [
+            Toy.transform(Image.open(path).convert("RGB")).ravel() - 128
+            for path in pictures["path"]
+        ]
+    )
     counts = zeroshot.evaluate(pixels, pictures["wnid"], alone, WNIDS)
-    row = table[(table["option"] == "label") & (table["lang"] == "de") & (table["metric"] == "accuracy@1")].iloc[0]
+    row = table[
+        (table["option"] == "label")
+        & (table["lang"] == "de")
+        & (table["metric"] == "accuracy@1")
+    ].iloc[0]
     assert row["value"] == pytest.approx(counts["n_correct"].sum() / 12)

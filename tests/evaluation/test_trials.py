@@ -1,4 +1,6 @@
-"""Trials: each translation beside each image of its item, and what it costs a CLIP-like model."""
+"""Trials: each translation beside each image of its item, and what it costs a CLIP-like
+model.
+"""
 
 import numpy as np
 import pandas as pd
@@ -19,15 +21,28 @@ ITEMS = pd.DataFrame(
     columns=["lang", "item", "sense", "word", "source", "translation"],
 )
 ITEM_IMAGES = pd.DataFrame(
-    [(item, image, f"{item}_{image}.png") for item in "xy" for image in ("a0", "b0", "mix")],
+    [
+        (item, image, f"{item}_{image}.png")
+        for item in "xy"
+        for image in ("a0", "b0", "mix")
+    ],
     columns=["item", "image", "path"],
 )
 
-MADE = {"model": "m", "replicate": 0, "dataset": "d", "similarity": "perplexity", "precision": "", "preprocessing": ""}
+MADE = {
+    "model": "m",
+    "replicate": 0,
+    "dataset": "d",
+    "similarity": "perplexity",
+    "precision": "",
+    "preprocessing": "",
+}
 
 
 def array_of(table):
-    """The items of the one unit of a `disambiguation` table, and its costs (item, image, text)."""
+    """The items of the one unit of a `disambiguation` table, and its costs (item,
+    image, text).
+    """
     [(_, part)] = disambiguation.units(table)
     return disambiguation.cost_grid(part, disambiguation.ORIGINALS)
 
@@ -35,7 +50,9 @@ def array_of(table):
 def test_every_translation_stands_beside_every_image_of_its_item():
     found = trials.join(ITEMS, ITEM_IMAGES)
     assert len(found) == 3 * 3 * 2  # language and item, image, translation
-    row = found[(found["lang"] == "fr") & (found["image"] == "mix") & (found["text"] == "b")].iloc[0]
+    row = found[
+        (found["lang"] == "fr") & (found["image"] == "mix") & (found["text"] == "b")
+    ].iloc[0]
     assert list(row) == ["fr", "x", "mix", "x_mix.png", "b", "king", "dame"]
 
 
@@ -48,14 +65,23 @@ def test_costs_are_minus_the_similarity_of_text_and_image():
     for rule in ("cosine", "dot product"):
         found = trials.similarities(joined, texts, images, shown, paths, rule)
         for (_, row), cost in zip(joined.iterrows(), found["cost"], strict=True):
-            text = texts[shown.index[(shown["lang"] == row["lang"]) & (shown["translation"] == row["translation"])][0]]
+            text = texts[
+                shown.index[
+                    (shown["lang"] == row["lang"])
+                    & (shown["translation"] == row["translation"])
+                ][0]
+            ]
             image = images[paths.index(row["path"])]
-            length = np.linalg.norm(text) * np.linalg.norm(image) if rule == "cosine" else 1
+            length = (
+                np.linalg.norm(text) * np.linalg.norm(image) if rule == "cosine" else 1
+            )
             assert cost == pytest.approx(-(text @ image) / length)
 
 
 class Letters:
-    """A scorer whose tokens are letters and an end; what is about the image's own sense is more likely."""
+    """A scorer whose tokens are letters and an end; what is about the image's own sense
+    is more likely.
+    """
 
     def __init__(self):
         self.calls = []
@@ -74,20 +100,30 @@ class Letters:
 
 def test_a_translator_scores_each_different_trial_once_at_all_temperatures():
     scorer = Letters()
-    both = ITEMS.assign(translation=["dame", "damen", "roi", "dame", "Schlüssel", "Schlüssel"])
+    both = ITEMS.assign(
+        translation=["dame", "damen", "roi", "dame", "Schlüssel", "Schlüssel"]
+    )
     joined = trials.join(both, ITEM_IMAGES)
     costs, tokens = trials.perplexities(scorer, joined, [0.5])
     assert len(costs) == len(joined)
-    assert costs[["lang", "item", "image", "text"]].equals(joined[["lang", "item", "image", "text"]])
+    assert costs[["lang", "item", "image", "text"]].equals(
+        joined[["lang", "item", "image", "text"]]
+    )
     calls = [one for call in scorer.calls for one in call]
-    assert len(calls) == len(set(calls)) == len(joined) - 3  # "Schlüssel" is both translations of y
+    assert (
+        len(calls) == len(set(calls)) == len(joined) - 3
+    )  # "Schlüssel" is both translations of y
     given_a = costs[costs["image"] == "a0"]["cost"]
     np.testing.assert_allclose(given_a, np.exp(0.1))
     assert set(tokens.loc[tokens["image"] == "mix", "temperature"]) == {1.0}
     assert set(tokens.loc[tokens["image"] == "a0", "temperature"]) == {0.5, 1.0}
-    shared = tokens.drop_duplicates(["lang", "item"]).set_index(["lang", "item"])["shared"]
+    shared = tokens.drop_duplicates(["lang", "item"]).set_index(["lang", "item"])[
+        "shared"
+    ]
     assert shared.to_dict() == {("de", "x"): 4, ("fr", "x"): 0, ("de", "y"): 10}
-    variants = disambiguation.scores(costs.assign(**MADE), 10, 0, tokens.assign(**MADE))["variant"]
+    variants = disambiguation.score_intervals(
+        costs.assign(**MADE), 10, 0, tokens.assign(**MADE)
+    )["variant"]
     assert set(variants) == {"", "mix", "without prefix", "temperature 0.5"}
 
 
@@ -98,6 +134,25 @@ def test_two_files_of_scores_hold_all_costs_of_the_originals():
     items, grid = array_of(costs.assign(**MADE))
     assert items.tolist() == ["x", "y"]
     assert grid.tolist() == [[[1, 5], [1, 2]], [[3, 7], [8, 4]]]
-    assert disambiguation.tc(grid).mean() == np.mean(correct < incorrect)  # what CoMMuTE's own script prints
+    assert disambiguation.tc(grid).mean() == np.mean(
+        correct < incorrect
+    )  # what CoMMuTE's own script prints
     with pytest.raises(InputError, match="have 3 and 4 lines, and the data set has 4"):
         trials.from_lines(correct[:3], incorrect, lines)
+
+
+def test_files_of_scores_give_their_costs_and_what_the_data_set_itself_reports(
+    tmp_path,
+):
+    lines = ITEMS[ITEMS["lang"] == "de"].reset_index(drop=True)
+    correct, incorrect = np.array([1.0, 2.0, 3.0, 4.0]), np.array([5.0, 1.0, 7.0, 8.0])
+    np.savetxt(tmp_path / "correct", correct)
+    np.savetxt(tmp_path / "incorrect", incorrect)
+    costs, note = trials.from_files(
+        tmp_path / "correct", tmp_path / "incorrect", lines, {"x"}
+    )
+    whole = trials.from_lines(correct, incorrect, lines)
+    assert costs.equals(whole[whole["item"] == "y"])
+    assert (
+        note == "the data set's own script gives 0.7500 over 4 lines; items left out: 1"
+    )

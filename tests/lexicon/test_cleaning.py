@@ -9,7 +9,9 @@ DOG, CAT = "n02084071", "n02121620"
 
 
 def table_of(*rows):
-    return pd.DataFrame(rows, columns=["lang", "wnid", "lemma", "source"]).assign(licence="free")
+    return pd.DataFrame(rows, columns=["lang", "wnid", "lemma", "source"]).assign(
+        licence="free"
+    )
 
 
 def words(table):
@@ -26,8 +28,18 @@ def words(table):
         ("unicode", "egy", "\ue077?", ""),
         ("format characters", "km", "\u200bគោល", "គោល"),
         ("format characters", "fa", "کتاب\u200cفروشی", "کتاب\u200cفروشی"),
-        ("format characters", "ckb", "ملوانکه\u200c", "ملوانکە"),  # h and the mark were the vowel e
-        ("format characters", "ml", "സൂര്യന്\u200d", "സൂര്യൻ"),  # the joiner made what is a letter today
+        (
+            "format characters",
+            "ckb",
+            "ملوانکه\u200c",
+            "ملوانکە",
+        ),  # h and the mark were the vowel e
+        (
+            "format characters",
+            "ml",
+            "സൂര്യന്\u200d",
+            "സൂര്യൻ",
+        ),  # the joiner made what is a letter today
         ("format characters", "ml", "ഞാവല്\u200d പഴം", "ഞാവൽ പഴം"),
         ("format characters", "si", "පක්\u200dෂය", "පක්\u200dෂය"),
         ("format characters", "fa", "خط\u200cکش", "خط\u200cکش"),
@@ -42,7 +54,12 @@ def words(table):
         ("look-alikes", "bg", "мотопедIскутер", "мотопедIскутер"),
         ("format characters", "my", "\u1000\u1039\u200c", "\u1000\u103a"),
         ("look-alikes", "fa", "\u064a\u0643", "\u06cc\u06a9"),
-        ("look-alikes", "ps", "\u064a\u0643", "\u064a\u0643"),  # Pashto has both letters
+        (
+            "look-alikes",
+            "ps",
+            "\u064a\u0643",
+            "\u064a\u0643",
+        ),  # Pashto has both letters
         ("markup", "nl", "[[wandelende]] [[tak]]", "wandelende tak"),
         ("markup", "sw", "ngao ''", "ngao"),
         ("markup", "pt", "mercado/mercadinho", "mercado"),
@@ -56,17 +73,32 @@ def words(table):
         ("parentheses", "de", "Hund (ein (altes) Tier)", "Hund"),
         ("stress", "ru", "за\u0301мок", "замок"),
         ("stress", "bg", "ку\u0300че", "куче"),
-        ("stress", "yo", "k\u1eb9\u0301t\u1eb9\u0301", "k\u1eb9\u0301t\u1eb9\u0301"),  # tones, not stress
+        (
+            "stress",
+            "yo",
+            "k\u1eb9\u0301t\u1eb9\u0301",
+            "k\u1eb9\u0301t\u1eb9\u0301",
+        ),  # tones, not stress
         ("vowel marks", "ar", "زَهْرِيَّة", "زهرية"),
         ("vowel marks", "ar", "كتــاب", "كتاب"),
         ("vowel marks", "ar", "آلة", "آلة"),
         ("vowel marks", "he", "בַּיִת", "בית"),
-        ("vowel marks", "he", "בית־קולנוע", "בית־קולנוע"),  # the hyphen of Hebrew is no vowel
+        (
+            "vowel marks",
+            "he",
+            "בית־קולנוע",
+            "בית־קולנוע",
+        ),  # the hyphen of Hebrew is no vowel
         ("vowel marks", "yi", "קאַץ", "קאַץ"),
         ("digits", "bn", "৭", ""),
         ("digits", "fr", "Granny-Smith de 1868", ""),
         ("sentence", "is", "brúarstólpi. Algengari merking er þó", ""),
-        ("sentence", "pt", "Cão de montanha dos Pirenéus", "Cão de montanha dos Pirenéus"),
+        (
+            "sentence",
+            "pt",
+            "Cão de montanha dos Pirenéus",
+            "Cão de montanha dos Pirenéus",
+        ),
         ("sentence", "hr", "jedan dva tri četiri pet šest sedam osam", ""),
         ("sentence", "nl", "poetsvod,doekje", ""),
         ("sentence", "nl", "b.h.", "b.h."),
@@ -116,26 +148,41 @@ LEMMAS = st.one_of(
 )
 
 
-LANGS = st.sampled_from(["de", "ru", "he", "yi", "ar", "fa", "ja", "ko", "zh", "zh-Hant", "sr"])
+LANGS = st.sampled_from(
+    ["de", "ru", "he", "yi", "ar", "fa", "ja", "ko", "zh", "zh-Hant", "sr"]
+)
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.tuples(LANGS, LEMMAS), min_size=12, max_size=24))
 def test_a_word_that_was_cleaned_is_clean(pairs):
-    cleaned = cleaning.clean(table_of(*((lang, DOG, lemma, "wikt") for lang, lemma in pairs)), cleaning.RULES)
+    cleaned = cleaning.clean(
+        table_of(*((lang, DOG, lemma, "wikt") for lang, lemma in pairs)), cleaning.RULES
+    )
     assert all(word and word == word.strip() for word in cleaned["lemma"])
     assert words(cleaning.clean(cleaned, cleaning.RULES)) == words(cleaned)
 
 
-@given(st.text("aékक്ന്ب帽.-–־'’[(（)）]\u00a0\u3000\t\n\u0301\u05b0\u200b" + cleaning.EDGES, max_size=8))
+@given(
+    st.text(
+        "aékक്ന്ب帽.-–־'’[(（)）]\u00a0\u3000\t\n\u0301\u05b0\u200b" + cleaning.EDGES,
+        max_size=8,
+    )
+)
 def test_edges_that_were_trimmed_are_clean(lemma):
     once = cleaning.trim_edges(lemma, "ml")
-    assert cleaning.trim_edges(once, "ml") == cleaning.trim_edges(f" !{lemma}!؛ ", "ml") == once
+    assert (
+        cleaning.trim_edges(once, "ml")
+        == cleaning.trim_edges(f" !{lemma}!؛ ", "ml")
+        == once
+    )
 
 
 def test_the_shipped_labels_are_clean():
     for row in labels.shipped().query("source != 'clip'").itertuples():
-        assert {rule(row.label, row.lang) for rule in cleaning.RULES.values()} == {row.label}
+        assert {rule(row.label, row.lang) for rule in cleaning.RULES.values()} == {
+            row.label
+        }
 
 
 def test_serbo_croatian_goes_to_its_languages_by_script():
@@ -145,19 +192,35 @@ def test_serbo_croatian_goes_to_its_languages_by_script():
         ("hr", DOG, "pas", "omw-hrv"),
         ("sh", DOG, "пaс", "wikt"),
     )
-    assert words(cleaning.clean(table, ["variants"])) == {("sr", "пас"), ("hr", "pas"), ("bs", "pas")}
+    assert words(cleaning.clean(table, ["variants"])) == {
+        ("sr", "пас"),
+        ("hr", "pas"),
+        ("bs", "pas"),
+    }
     # A Latin letter among Cyrillic ones is mended first.
-    assert words(cleaning.clean(table, ["look-alikes", "variants"])) == {("sr", "пас"), ("hr", "pas"), ("bs", "pas")}
-    assert cleaning.clean(table, ["variants"]).query("lang == 'hr'")["source"].tolist() == ["omw-hrv", "wikt"]
+    assert words(cleaning.clean(table, ["look-alikes", "variants"])) == {
+        ("sr", "пас"),
+        ("hr", "pas"),
+        ("bs", "pas"),
+    }
+    assert cleaning.clean(table, ["variants"]).query("lang == 'hr'")[
+        "source"
+    ].tolist() == ["omw-hrv", "wikt"]
 
 
 def test_croatian_and_bosnian_take_the_ijekavian_form_of_a_word_where_there_is_one():
     table = table_of(
-        *(("sh", DOG, word, "wikt") for word in ("mleko", "mlijeko", "seno", "sjeno", "beg")),
+        *(
+            ("sh", DOG, word, "wikt")
+            for word in ("mleko", "mlijeko", "seno", "sjeno", "beg")
+        ),
         ("sh", CAT, "mleko", "wikt"),
     )
     found = cleaning.clean(table, ["variants"]).query("lang == 'hr'")
-    assert found.groupby("wnid")["lemma"].agg(list).to_dict() == {DOG: ["mlijeko", "sjeno", "beg"], CAT: ["mleko"]}
+    assert found.groupby("wnid")["lemma"].agg(list).to_dict() == {
+        DOG: ["mlijeko", "sjeno", "beg"],
+        CAT: ["mleko"],
+    }
 
 
 def test_simplified_and_traditional_chinese_are_kept_apart_and_shared_words_go_to_both():
@@ -177,8 +240,15 @@ def test_simplified_and_traditional_chinese_are_kept_apart_and_shared_words_go_t
 
 
 def test_words_that_become_equal_are_one_row_but_sources_stay_apart():
-    table = table_of(("he", DOG, "כֶּלֶב", "omw-heb"), ("he", DOG, "כלב", "omw-heb"), ("he", DOG, "כלב", "wikt"))
-    assert cleaning.clean(table)[["lemma", "source"]].to_numpy().tolist() == [["כלב", "omw-heb"], ["כלב", "wikt"]]
+    table = table_of(
+        ("he", DOG, "כֶּלֶב", "omw-heb"),
+        ("he", DOG, "כלב", "omw-heb"),
+        ("he", DOG, "כלב", "wikt"),
+    )
+    assert cleaning.clean(table)[["lemma", "source"]].to_numpy().tolist() == [
+        ["כלב", "omw-heb"],
+        ["כלב", "wikt"],
+    ]
 
 
 def test_no_rule_leaves_the_senses_as_they_are():
@@ -187,7 +257,12 @@ def test_no_rule_leaves_the_senses_as_they_are():
 
 
 def test_a_plural_title_goes_where_the_class_has_its_singular():
-    portuguese = ("Locomotivas a Vapor", "locomotiva a vapor", "Beisebolistas", "beisebolistas a")
+    portuguese = (
+        "Locomotivas a Vapor",
+        "locomotiva a vapor",
+        "Beisebolistas",
+        "beisebolistas a",
+    )
     listed = [*(("pt", word) for word in portuguese), ("de", "Autos"), ("de", "Auto")]
     table = table_of(*((lang, DOG, word, "wikt") for lang, word in listed))
     left = {"locomotiva a vapor", "Beisebolistas", "beisebolistas a", "Autos", "Auto"}
@@ -205,4 +280,9 @@ def test_latin_names_of_families_and_species_go_and_a_genus_or_latin_itself_stay
         ("pl", "n01632458", "ambystoma plamista"),
     ]
     kept = cleaning.clean(table_of(*((*row, "wikt") for row in rows)), ["taxa"])
-    assert kept["lemma"].tolist() == ["Ara", "Pavo cristatus", "bison d'Europe", "ambystoma plamista"]
+    assert kept["lemma"].tolist() == [
+        "Ara",
+        "Pavo cristatus",
+        "bison d'Europe",
+        "ambystoma plamista",
+    ]

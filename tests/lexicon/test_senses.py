@@ -30,7 +30,9 @@ def test_the_shipped_senses_hold_known_words_in_their_sources_order():
 
 def test_the_shipped_senses_use_known_codes_and_are_in_order():
     table = senses.shipped()
-    assert [languages.canonical(code) for code in table.lang.unique()] == list(table.lang.unique())
+    assert [languages.canonical(code) for code in table.lang.unique()] == list(
+        table.lang.unique()
+    )
     assert table.lang.is_monotonic_increasing
     assert (table.lemma.str.strip() == table.lemma).all()
     assert (table.licence != "").all()
@@ -40,9 +42,14 @@ def test_the_manifest_counts_the_shipped_rows_and_names_what_is_missing():
     manifest, table = wordnets.manifest(), senses.shipped()
     assert manifest.rows.sum() == len(table)
     counted = table.groupby(["source", "lang"]).size()
-    assert all(counted[row.source, row.lang] == row.rows for row in manifest[manifest.rows > 0].itertuples())
+    assert all(
+        counted[row.source, row.lang] == row.rows
+        for row in manifest[manifest.rows > 0].itertuples()
+    )
     assert not manifest.duplicated(["source", "code"]).any()
-    assert (manifest[["name", "authors", "version", "licence", "url"]] != "").all(axis=None)
+    assert (manifest[["name", "authors", "version", "licence", "url"]] != "").all(
+        axis=None
+    )
     assert (manifest.sha256[manifest.rows > 0].str.len() == 64).all()
     assert {"omw-fin", "omw-jpn", "omw-ron", "omw-tha"} <= set(manifest.source)
 
@@ -60,7 +67,9 @@ def test_the_senses_made_again_equal_the_shipped_ones(at_hand):
         pytest.skip("NLTK's corpora here are other versions than the manifest's")
     pairs = set(zip(both.source, both.lang, strict=True))
     made, kept = (
-        table[[pair in pairs for pair in zip(table.source, table.lang, strict=True)]].reset_index(drop=True)
+        table[
+            [pair in pairs for pair in zip(table.source, table.lang, strict=True)]
+        ].reset_index(drop=True)
         for table in (wordnets.read_wordnets(senses.class_lists()), senses.shipped())
     )
     assert len(kept) > 0
@@ -82,7 +91,11 @@ def test_the_senses_are_the_lines_of_the_sources_file(source, lang, file, mirror
     wnids, expected = set(senses.class_lists()), {}
     for line in path.read_text(encoding="utf-8").splitlines():
         fields = line.split("\t")
-        if not line.startswith("#") and fields[1].split(":")[-1] == "lemma" and fields[0].endswith("-n"):
+        if (
+            not line.startswith("#")
+            and fields[1].split(":")[-1] == "lemma"
+            and fields[0].endswith("-n")
+        ):
             lemma = fields[-1].replace("_", " ").strip()
             words = expected.setdefault("n" + fields[0][:8], [])
             if lemma not in words:
@@ -105,31 +118,49 @@ def test_classes_that_ship_are_not_read_again(monkeypatch):
     monkeypatch.setattr(senses, "read_wordnets", None)
     wnids = ["n02123045", "n01440764"]
     table = senses.for_classes(wnids)
-    pd.testing.assert_frame_equal(table, senses.shipped().query("wnid in @wnids").reset_index(drop=True))
+    pd.testing.assert_frame_equal(
+        table, senses.shipped().query("wnid in @wnids").reset_index(drop=True)
+    )
     assert set(table.wnid) == set(wnids)
 
 
 def test_a_class_that_does_not_ship_is_read_from_the_wordnets(mirror, monkeypatch):
     monkeypatch.setenv("BABELATLAS_MIRROR", str(mirror))
     table = senses.for_classes(["n02123045", "n02084071"])  # tabby, dog
-    english = table.query("source == 'wordnet-3.0' and wnid == 'n02084071'").lemma.tolist()
+    english = table.query(
+        "source == 'wordnet-3.0' and wnid == 'n02084071'"
+    ).lemma.tolist()
     assert english == ["dog", "domestic dog", "Canis familiaris"]
     pd.testing.assert_frame_equal(
-        table[table.wnid == "n02123045"].query("source == 'wikt'").reset_index(drop=True),
-        senses.shipped().query("wnid == 'n02123045' and source == 'wikt'").reset_index(drop=True),
+        table[table.wnid == "n02123045"]
+        .query("source == 'wikt'")
+        .reset_index(drop=True),
+        senses.shipped()
+        .query("wnid == 'n02123045' and source == 'wikt'")
+        .reset_index(drop=True),
     )
 
 
-def test_babel_imagenets_labels_belong_to_the_class_at_their_place(tmp_path, monkeypatch, capsys):
-    content = {"SW": [[1, 0], ["b", "a  a"]], "ALS": [[2], ["c"]], "BE_X_OLD": [[0, 1], ["x", "y"]], "BE": [[0], ["e"]]}
+def test_babel_imagenets_labels_belong_to_the_class_at_their_place(
+    tmp_path, monkeypatch, capsys
+):
+    content = {
+        "SW": [[1, 0], ["b", "a  a"]],
+        "ALS": [[2], ["c"]],
+        "BE_X_OLD": [[0, 1], ["x", "y"]],
+        "BE": [[0], ["e"]],
+    }
     path = tmp_path / "babel_imagenet.json"
     path.write_text(json.dumps(content | {"QQX": [[3], ["q"]]}))
     monkeypatch.setattr(download, "file", lambda name: path)
     table = senses.read_babel_imagenet()
     first, second, third = labels.class_list("imagenet-1k").wnid[:3]
     assert table[["lang", "wnid", "lemma"]].to_numpy().tolist() == [
-        ["be", first, "e"], ["gsw", third, "c"], ["sw", first, "a  a"], ["sw", second, "b"],
-    ]  # fmt: skip
+        ["be", first, "e"],
+        ["gsw", third, "c"],
+        ["sw", first, "a  a"],
+        ["sw", second, "b"],
+    ]
     assert set(table["licence"]) == {"BabelNet Non-Commercial License"}
     assert "named twice (words): BE_X_OLD (2), QQX (1)." in capsys.readouterr().out
 
@@ -148,4 +179,8 @@ def test_the_notes_made_again_equal_the_shipped_ones(at_hand):
     made = senses.notes(senses.shipped())
     shipped = pd.read_csv(cleaning.NOTES, dtype=str, keep_default_na=False)
     assert made.equals(shipped)
-    assert made["note"].value_counts().to_dict().keys() == {"taxon", "general", "too general"}
+    assert made["note"].value_counts().to_dict().keys() == {
+        "taxon",
+        "general",
+        "too general",
+    }

@@ -1,4 +1,6 @@
-"""Shared by the tests of models: pictures, and warnings of third parties, at their first import, that are let pass."""
+"""Shared by the tests of models: pictures, and warnings of third parties, at their
+first import, that are let pass.
+"""
 
 from pathlib import Path
 
@@ -18,8 +20,12 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="session")
 def pictures():
-    """Noise of several modes and shapes; not transparent, since the study lays that on white, and others on black."""
-    noise = Image.fromarray(np.random.default_rng(0).integers(0, 255, (37, 50, 4), dtype=np.uint8))
+    """Noise of several modes and shapes; not transparent, since the study lays that on
+    white, and others on black.
+    """
+    noise = Image.fromarray(
+        np.random.default_rng(0).integers(0, 255, (37, 50, 4), dtype=np.uint8)
+    )
     return [
         noise.convert("RGB"),
         noise.convert("L").resize((90, 40)),

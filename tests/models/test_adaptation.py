@@ -1,21 +1,28 @@
-"""Training of adapters on a tiny checkpoint: objectives, equal runs, resumed runs, and what is refused."""
+"""Training of adapters on a tiny checkpoint: objectives, equal runs, resumed runs, and
+what is refused.
+"""
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import tiny_openclip
+from atlas_study.commands import main as command_line
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.base.validation import validate
 from babelatlas.models import loading, registry
-from babelatlas.models.training import adaptation, adapters, miniature
-from babelatlas.workflow import command_line
+from babelatlas.models.training import adaptation, adapters
+from miniature import training as miniature
 
 ENGLISH = ["cat", "dog", "house", "tree", "boat", "fish", "lamp", "chair"]
 SWAHILI = ["paka", "mbwa", "nyumba", "mti", "mashua", "samaki", "taa", "kiti"]
-TEXTS = pd.DataFrame({"text": SWAHILI, "english": ENGLISH, "images": [[row] for row in range(8)]})
-RECIPE = adaptation.Recipe(reduction=8, epochs=6, batch_size=4, rate=0.02, weight_decay=0.0)
+TEXTS = pd.DataFrame(
+    {"text": SWAHILI, "english": ENGLISH, "images": [[row] for row in range(8)]}
+)
+RECIPE = adaptation.Recipe(
+    reduction=8, epochs=6, batch_size=4, rate=0.02, weight_decay=0.0
+)
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +41,8 @@ def encoder(checkpoint):
 def adapt(encoder, folder, recipe=RECIPE, texts=TEXTS, **options):
     images = np.random.default_rng(0).normal(size=(8, 128)).astype(np.float32)
     english = encoder.encode_texts(ENGLISH)
-    return adaptation.adapt(encoder, texts, "sw", folder, recipe, english, images, **options)
+    captions = adaptation.Captions(texts, "sw", english, images)
+    return adaptation.adapt(encoder, captions, folder, recipe, **options)
 
 
 def stored(folder):
@@ -42,31 +50,50 @@ def stored(folder):
 
 
 @pytest.mark.parametrize("objective", ["mse", "text-contrastive", "lit"])
-def test_every_objective_lowers_its_loss_and_says_what_was_trained(objective, encoder, tmp_path):
+def test_every_objective_lowers_its_loss_and_says_what_was_trained(
+    objective, encoder, tmp_path
+):
     recipe = RECIPE.model_copy(update={"objective": objective})
     adapted, row = adapt(encoder, tmp_path / f"picto-en+sw.{objective}", recipe)
 
     assert row["loss_last"] < row["loss_first"]
-    expected = {"model": "picto-en", "lang": "sw", "objective": objective, "steps": 12, "n_texts": 8}
+    expected = {
+        "model": "picto-en",
+        "lang": "sw",
+        "objective": objective,
+        "steps": 12,
+        "n_texts": 8,
+    }
     assert {name: row[name] for name in expected} == expected
     assert row["n_parameters"] == 2 * (128 * 16 + 16 + 16 * 128 + 128)
     assert adapted.name == f"picto-en+sw.{objective}"
     assert adapted.key != encoder.key
 
 
-def test_an_adapted_model_is_loaded_by_its_name_as_any_other(encoder, checkpoint, tmp_path):
+def test_an_adapted_model_is_loaded_by_its_name_as_any_other(
+    encoder, checkpoint, tmp_path
+):
     folder = tmp_path / "picto-en+sw.mse"
     adapted, _ = adapt(encoder, folder, checkpoint=checkpoint)
 
     again = loading.load(registry.get_model("picto-en+sw.mse"), folder, "cpu")
 
-    assert np.array_equal(again.encode_texts(SWAHILI, "sw"), adapted.encode_texts(SWAHILI, "sw"))
-    assert (again.name, again.key.split()[-1]) == (adapted.name, adapted.key.split()[-1])
-    with pytest.raises(InputError, match=r"was trained for 'picto-en', not for 'picto-multi'"):
+    assert np.array_equal(
+        again.encode_texts(SWAHILI, "sw"), adapted.encode_texts(SWAHILI, "sw")
+    )
+    assert (again.name, again.key.split()[-1]) == (
+        adapted.name,
+        adapted.key.split()[-1],
+    )
+    with pytest.raises(
+        InputError, match=r"was trained for 'picto-en', not for 'picto-multi'"
+    ):
         loading.load(registry.get_model("picto-multi+sw.mse"), folder, "cpu")
 
 
-def test_two_trainings_are_equal_and_a_stopped_one_goes_on_to_the_same_weights(encoder, tmp_path):
+def test_two_trainings_are_equal_and_a_stopped_one_goes_on_to_the_same_weights(
+    encoder, tmp_path
+):
     places = [tmp_path / place / "picto-en+sw.mse" for place in "abc"]
     for place in places[:2]:
         _, row = adapt(encoder, place, RECIPE)
@@ -76,7 +103,11 @@ def test_two_trainings_are_equal_and_a_stopped_one_goes_on_to_the_same_weights(e
 
     def stops(ids, mask):
         calls.append(len(ids))
-        if len(calls) == 8:  # in the fourth epoch of two steps each; the English vectors were one call more
+        if (
+            len(calls) == 8
+            # in the fourth epoch of two steps each; the English vectors were one call
+            # more
+        ):
             raise KeyboardInterrupt
         return whole(ids, mask)
 
@@ -88,11 +119,17 @@ def test_two_trainings_are_equal_and_a_stopped_one_goes_on_to_the_same_weights(e
     adapted, _ = adapt(encoder, places[2], RECIPE, save_seconds=0)
     vectors = adapted.encode_texts(SWAHILI, "sw")
 
-    assert len(calls) - 1 - done == 1 + 12 - 6  # the English vectors, and the steps that were left
+    assert (
+        len(calls) - 1 - done == 1 + 12 - 6
+    )  # the English vectors, and the steps that were left
     assert stored(places[0]) == stored(places[1]) == stored(places[2])
     assert not (places[2] / "state.pt").exists()
     adapters.detach(encoder.towers.module)
-    adapters.load(encoder.towers.module, places[2], adapters.read_settings(places[2], adapted.name))
+    adapters.load(
+        encoder.towers.module,
+        places[2],
+        adapters.read_settings(places[2], adapted.name),
+    )
     assert np.array_equal(encoder.encode_texts(SWAHILI, "sw"), vectors)
 
 
@@ -107,43 +144,95 @@ def test_a_loss_that_is_no_number_stops_the_training(encoder, tmp_path):
     ("texts", "said"),
     [
         (TEXTS[:0], "no captions in Swahili to train on"),
-        (TEXTS.assign(text=["paka", " ", *SWAHILI[2:]]), "1 captions in Swahili have no text, .* row 2"),
-        (TEXTS.assign(text=ENGLISH), "More than half of the captions in Swahili are their English"),
+        (
+            TEXTS.assign(text=["paka", " ", *SWAHILI[2:]]),
+            "1 captions in Swahili have no text, .* row 2",
+        ),
+        (
+            TEXTS.assign(text=ENGLISH),
+            "More than half of the captions in Swahili are their English",
+        ),
     ],
 )
-def test_captions_that_cannot_teach_are_refused_in_a_sentence(texts, said, encoder, tmp_path):
+def test_captions_that_cannot_teach_are_refused_in_a_sentence(
+    texts, said, encoder, tmp_path
+):
     with pytest.raises(InputError, match=said):
         adapt(encoder, tmp_path, texts=texts)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_recipe_that_cannot_be_followed_is_refused_in_a_sentence():
-    with pytest.raises(InputError, match="epochs = 0: input should be greater than or equal to 1"):
+    with pytest.raises(
+        InputError, match="epochs = 0: input should be greater than or equal to 1"
+    ):
         validate(adaptation.Recipe, {"epochs": 0}, "The recipe")
 
 
-def test_the_command_teaches_a_model_and_says_what_held_out_captions_gain(checkpoint, tmp_path, capsys):
-    words = [f"{first} {second}" for first in ENGLISH for second in ENGLISH if first != second]
+def test_the_command_teaches_a_model_and_says_what_held_out_captions_gain(
+    checkpoint, tmp_path, capsys
+):
+    words = [
+        f"{first} {second}"
+        for first in ENGLISH
+        for second in ENGLISH
+        if first != second
+    ]
     turned = dict(zip(ENGLISH, SWAHILI, strict=True))
-    texts = pd.DataFrame({"text": [" ".join(map(turned.get, text.split())) for text in words], "english": words})
+    texts = pd.DataFrame(
+        {
+            "text": [" ".join(map(turned.get, text.split())) for text in words],
+            "english": words,
+        }
+    )
     texts.to_csv(tmp_path / "sw.csv", index=False)
-    given = ["adapt", "picto-en", "sw", "--texts", str(tmp_path / "{lang}.csv"), "--output", str(tmp_path / "out")]
-    given += ["--checkpoint", str(checkpoint), "--device", "cpu", "--epochs", "30", "--rate", "0.02"]
+    given = [
+        "adapt",
+        "picto-en",
+        "sw",
+        "--texts",
+        str(tmp_path / "{lang}.csv"),
+        "--output",
+        str(tmp_path / "out"),
+    ]
+    given += [
+        "--checkpoint",
+        str(checkpoint),
+        "--device",
+        "cpu",
+        "--epochs",
+        "30",
+        "--rate",
+        "0.02",
+    ]
     given += ["--reduction", "8"]
 
     assert command_line.main(given) == 0
     said = capsys.readouterr().out
     assert "picto-en+sw.mse: 8,480 weights, 30 steps" in said
-    assert f"{len(words)} pairs of captions: {len(words) - len(words) // 10} to train on" in said
-    before, after = (float(said.split(name)[1].split()[0]) for name in ("before", "after"))
+    assert (
+        f"{len(words)} pairs of captions: {len(words) - len(words) // 10} to train on"
+        in said
+    )
+    before, after = (
+        float(said.split(name)[1].split()[0]) for name in ("before", "after")
+    )
     assert after > before
-    assert loading.load(registry.get_model("picto-en+sw.mse"), tmp_path / "out" / "picto-en+sw.mse", "cpu")
+    assert loading.load(
+        registry.get_model("picto-en+sw.mse"),
+        tmp_path / "out" / "picto-en+sw.mse",
+        "cpu",
+    )
 
 
 def test_forty_captions_of_which_twenty_begin_with_a_quotation_mark_are_forty(tmp_path):
-    texts = [f'"paka {number}' if number % 2 else f"paka {number}" for number in range(40)]
+    texts = [
+        f'"paka {number}' if number % 2 else f"paka {number}" for number in range(40)
+    ]
     rows = [f"{text}\tcat {number}\n" for number, text in enumerate(texts)]
-    (tmp_path / "sw.tsv").write_text("text\tenglish\n" + "".join(rows), encoding="utf-16")
+    (tmp_path / "sw.tsv").write_text(
+        "text\tenglish\n" + "".join(rows), encoding="utf-16"
+    )
     read = adaptation.read_texts(tmp_path / "sw.tsv", "sw")
     assert read["text"].tolist() == texts
     assert read["english"].tolist() == [f"cat {number}" for number in range(40)]
@@ -156,21 +245,35 @@ def test_captions_are_read_from_every_kind_of_table(tmp_path):
     table.to_parquet(tmp_path / "sw.parquet")
     table.to_json(tmp_path / "sw.json", orient="records")
     for kind in ("csv", "tsv", "parquet", "json"):
-        assert adaptation.read_texts(tmp_path / f"{{lang}}.{kind}", "sw").to_dict() == table.to_dict()
+        assert (
+            adaptation.read_texts(tmp_path / f"{{lang}}.{kind}", "sw").to_dict()
+            == table.to_dict()
+        )
     with pytest.raises(InputError, match=r"none\.csv cannot be read"):
         adaptation.read_texts(tmp_path / "none.csv")
 
 
 def test_a_tower_with_dropout_is_trained_and_is_equal_in_two_trainings(tmp_path):
     tiny_openclip.MAKERS["xlm-roberta"](tmp_path / "tiny")
-    sources = {role: registry.Source(repository=f"tiny/{role}") for role in ("a", "text")}
-    changes = {"name": "tiny", "image_size": 32, "dimension": 0, "architecture": "", "source": sources["a"]}
-    entry = registry.get_model("openai-b32").model_copy(update=changes | {"companions": {"text": sources["text"]}})
+    sources = {
+        role: registry.Source(repository=f"tiny/{role}") for role in ("a", "text")
+    }
+    changes = {
+        "name": "tiny",
+        "image_size": 32,
+        "dimension": 0,
+        "architecture": "",
+        "source": sources["a"],
+    }
+    entry = registry.get_model("openai-b32").model_copy(
+        update=changes | {"companions": {"text": sources["text"]}}
+    )
     encoder = loading.load(entry, tmp_path / "tiny", "cpu", "float32")
     english, before = encoder.encode_texts(ENGLISH), encoder.encode_texts(SWAHILI)
     recipe = RECIPE.model_copy(update={"epochs": 10})
     for name in "ab":
-        _, row = adaptation.adapt(encoder, TEXTS, "sw", tmp_path / name, recipe, english)
+        captions = adaptation.Captions(TEXTS, "sw", english)
+        _, row = adaptation.adapt(encoder, captions, tmp_path / name, recipe)
         adapters.detach(encoder.towers.module)
 
     assert row["loss_last"] < row["loss_first"]

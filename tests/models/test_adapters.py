@@ -3,34 +3,51 @@
 import pytest
 import torch
 from torch import nn
-from transformers import CLIPTextConfig, CLIPTextModel, XLMRobertaConfig, XLMRobertaModel
+from transformers import (
+    CLIPTextConfig,
+    CLIPTextModel,
+    XLMRobertaConfig,
+    XLMRobertaModel,
+)
 
 from babelatlas.base.errors import InputError
 from babelatlas.models.training import adapters
 
-SIZES = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48}
+SIZES = {
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 48,
+}
 SIZES |= {"vocab_size": 11, "max_position_embeddings": 12, "pad_token_id": 1}
-# First six numbers of the first token of two texts, and last four of the first text's last token, of a tower with the
-# weights of `fill` and adapters of a quarter of the width with those of `fill_adapters`: what adapters 1.3.0 with
-# transformers 4.57.6 and torch 2.15.0 returned, in an environment of their own, after `adapters.init(model)`,
-# `model.add_adapter("x", config=SeqBnConfig(reduction_factor=4))` and `model.set_active_adapters("x")`.
+# First six numbers of the first token of two texts, and last four of the first text's
+# last token, of a tower with the weights of `fill` and adapters of a quarter of the
+# width with those of `fill_adapters`: what adapters 1.3.0 with transformers 4.57.6 and
+# torch 2.15.0 returned, in an environment of their own, after `adapters.init(model)`,
+# `model.add_adapter("x", config=SeqBnConfig(reduction_factor=4))` and
+# `model.set_active_adapters("x")`.
 POST_NORM = [
     [1.206655, 0.544711, -1.527452, 0.632488, -0.590936, -0.375125],
     [0.892804, 0.807199, -1.764677, 0.742778, -0.564611, -0.528868],
 ]
 POST_NORM_LAST = [-0.783846, 0.29522, 0.204608, -1.488328]
-# The same for CLIP's text tower: the first six numbers of the last token, and the last four of the second.
+# The same for CLIP's text tower: the first six numbers of the last token, and the last
+# four of the second.
 PRE_NORM = [-1.368236, 0.718201, 0.045354, -1.607943, 1.264612, -0.849466]
 PRE_NORM_LAST = [0.227387, -0.382897, -0.645566, 1.206214]
 IDS = torch.tensor([[0, 5, 6, 2], [0, 7, 2, 1]])
 
 
 def wave(size, step, shift):
-    return torch.sin(torch.arange(size.numel(), dtype=torch.float64) * step + shift).reshape(size)
+    return torch.sin(
+        torch.arange(size.numel(), dtype=torch.float64) * step + shift
+    ).reshape(size)
 
 
 def fill(tower):
-    """Give a tower weights that arithmetic writes out: a sine of the place, shifted by the number of the weight."""
+    """Give a tower weights that arithmetic writes out: a sine of the place, shifted by
+    the number of the weight.
+    """
     with torch.no_grad():
         for number, (name, weight) in enumerate(sorted(tower.named_parameters())):
             scale = "norm" in name.lower() and name.endswith("weight")
@@ -51,7 +68,9 @@ def bottleneck(tower, reduction=4, seed=0):
 
 
 def xlm_roberta(**sizes):
-    return fill(XLMRobertaModel(XLMRobertaConfig(**SIZES | sizes), add_pooling_layer=False))
+    return fill(
+        XLMRobertaModel(XLMRobertaConfig(**SIZES | sizes), add_pooling_layer=False)
+    )
 
 
 def states(tower, ids=IDS):
@@ -59,12 +78,24 @@ def states(tower, ids=IDS):
         return tower(ids, attention_mask=ids.ne(1).long()).last_hidden_state
 
 
-@pytest.mark.parametrize(("width", "layers", "expected"), [(768, 12, 894_528), (1024, 24, 3_171_840)])
-def test_adapters_of_xlm_r_have_as_many_parameters_as_in_the_paper_s_setup(width, layers, expected):
-    sizes = {"hidden_size": width, "num_hidden_layers": layers, "intermediate_size": 4 * width}
+@pytest.mark.parametrize(
+    ("width", "layers", "expected"), [(768, 12, 894_528), (1024, 24, 3_171_840)]
+)
+def test_adapters_of_xlm_r_have_as_many_parameters_as_in_the_paper_s_setup(
+    width, layers, expected
+):
+    sizes = {
+        "hidden_size": width,
+        "num_hidden_layers": layers,
+        "intermediate_size": 4 * width,
+    }
     with torch.device("meta"):
-        tower = XLMRobertaModel(XLMRobertaConfig(num_attention_heads=16, **sizes), add_pooling_layer=False)
-        assert sum(weight.numel() for weight in bottleneck(tower, 16).values()) == expected
+        tower = XLMRobertaModel(
+            XLMRobertaConfig(num_attention_heads=16, **sizes), add_pooling_layer=False
+        )
+        assert (
+            sum(weight.numel() for weight in bottleneck(tower, 16).values()) == expected
+        )
 
 
 def test_a_tower_that_normalises_after_its_parts_returns_what_the_package_adapters_does():
@@ -74,8 +105,12 @@ def test_a_tower_that_normalises_after_its_parts_returns_what_the_package_adapte
 
     found = states(tower)
 
-    torch.testing.assert_close(found[:, 0, :6], torch.tensor(POST_NORM), rtol=0, atol=2e-6)
-    torch.testing.assert_close(found[0, 3, -4:], torch.tensor(POST_NORM_LAST), rtol=0, atol=2e-6)
+    torch.testing.assert_close(
+        found[:, 0, :6], torch.tensor(POST_NORM), rtol=0, atol=2e-6
+    )
+    torch.testing.assert_close(
+        found[0, 3, -4:], torch.tensor(POST_NORM_LAST), rtol=0, atol=2e-6
+    )
 
 
 def test_a_tower_that_normalises_before_its_parts_returns_what_the_package_adapters_does():
@@ -87,7 +122,9 @@ def test_a_tower_that_normalises_before_its_parts_returns_what_the_package_adapt
         found = tower(IDS[:1]).last_hidden_state[0]
 
     torch.testing.assert_close(found[3, :6], torch.tensor(PRE_NORM), rtol=0, atol=2e-6)
-    torch.testing.assert_close(found[1, -4:], torch.tensor(PRE_NORM_LAST), rtol=0, atol=2e-6)
+    torch.testing.assert_close(
+        found[1, -4:], torch.tensor(PRE_NORM_LAST), rtol=0, atol=2e-6
+    )
 
 
 def test_adapters_whose_second_matrix_is_zero_change_nothing_at_all():
@@ -103,18 +140,31 @@ def test_adapters_whose_second_matrix_is_zero_change_nothing_at_all():
 
 def test_only_the_adapters_are_trained_and_their_seed_decides_their_weights():
     towers = [xlm_roberta() for _ in range(3)]
-    first, again, third = (bottleneck(tower, seed=seed) for tower, seed in zip(towers, (3, 3, 4), strict=True))
+    first, again, third = (
+        bottleneck(tower, seed=seed)
+        for tower, seed in zip(towers, (3, 3, 4), strict=True)
+    )
     name = next(iter(first))
 
     assert all(torch.equal(first[one], again[one]) for one in first)
     assert not torch.equal(first[name], third[name])
     trained = [weight for weight in towers[0].parameters() if weight.requires_grad]
-    assert {id(weight) for weight in trained} == {id(weight) for weight in first.values()}
+    assert {id(weight) for weight in trained} == {
+        id(weight) for weight in first.values()
+    }
 
 
-def test_a_saved_adapter_gives_the_same_vectors_when_it_is_loaded_again_and_fits_no_other(tmp_path):
+def test_a_saved_adapter_gives_the_same_vectors_when_it_is_loaded_again_and_fits_no_other(
+    tmp_path,
+):
     tower, other = xlm_roberta(), xlm_roberta()
-    settings = {"reduction": 4, "seed": 0, "name": "m+sw.mse", "base": "m", "lang": "sw"}
+    settings = {
+        "reduction": 4,
+        "seed": 0,
+        "name": "m+sw.mse",
+        "base": "m",
+        "lang": "sw",
+    }
     weights = adapters.attach(tower, settings)
     for weight in weights.values():
         nn.init.constant_(weight, 0.1)

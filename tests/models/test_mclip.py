@@ -1,4 +1,6 @@
-"""M-CLIP: tiny checkpoints of both formats, against the package's formula and open_clip's call, and damaged ones."""
+"""M-CLIP: tiny checkpoints of both formats, against the package's formula and
+open_clip's call, and damaged ones.
+"""
 
 import pickle
 import shutil
@@ -15,7 +17,10 @@ from tiny_openclip import TEXTS, Payload
 
 PICKLE = "M-BERT-Base-69-ViT Linear Weights.pkl"
 # Each made model: maker and the length of its context.
-MADE = {"mclip": (tiny_openclip.mclip, 128), "older-mclip": (tiny_openclip.older_mclip, 40)}
+MADE = {
+    "mclip": (tiny_openclip.mclip, 128),
+    "older-mclip": (tiny_openclip.older_mclip, 40),
+}
 
 
 @pytest.fixture(scope="module")
@@ -32,19 +37,40 @@ def copy(folders, tmp_path):
 
 
 def load(name, folder, precision="float32"):
-    companions = {role: models.Source(repository=f"tiny/{role}") for role in ("image", "text")}
-    changes = {"name": f"tiny-{name}", "family": "mclip", "context_length": MADE[name][1], "image_size": 32}
-    changes |= {"companions": companions if name == "mclip" else {"image": companions["image"]}, "dimension": 16}
-    return loading.load(models.get_model("openai-b32").model_copy(update=changes), folder, "cpu", precision)
+    companions = {
+        role: models.Source(repository=f"tiny/{role}") for role in ("image", "text")
+    }
+    changes = {
+        "name": f"tiny-{name}",
+        "family": "mclip",
+        "context_length": MADE[name][1],
+        "image_size": 32,
+    }
+    changes |= {
+        "companions": companions if name == "mclip" else {"image": companions["image"]},
+        "dimension": 16,
+    }
+    return loading.load(
+        models.get_model("openai-b32").model_copy(update=changes),
+        folder,
+        "cpu",
+        precision,
+    )
 
 
 def formula(encoder, tokenizer, head, length):
-    """Return text vectors by the formula of the package: the mean over the tokens of the mask, then the layer."""
-    pieces = tokenizer(TEXTS, padding=True, truncation=True, max_length=length, return_tensors="pt")
+    """Return text vectors by the formula of the package: the mean over the tokens of
+    the mask, then the layer.
+    """
+    pieces = tokenizer(
+        TEXTS, padding=True, truncation=True, max_length=length, return_tensors="pt"
+    )
     with torch.no_grad():
         states = encoder(**pieces)[0]
         mask = pieces["attention_mask"]
-        return head((states * mask.unsqueeze(2)).sum(dim=1) / mask.sum(dim=1)[:, None]).numpy()
+        return head(
+            (states * mask.unsqueeze(2)).sum(dim=1) / mask.sum(dim=1)[:, None]
+        ).numpy()
 
 
 def mclip_reference(folder):
@@ -52,10 +78,16 @@ def mclip_reference(folder):
 
     weights = torch.load(folder / "pytorch_model.bin", weights_only=True)
     encoder = AutoModel.from_config(AutoConfig.from_pretrained(folder / "text")).eval()
-    inner = {key.removeprefix("transformer."): value for key, value in weights.items() if key.startswith("transformer")}
+    inner = {
+        key.removeprefix("transformer."): value
+        for key, value in weights.items()
+        if key.startswith("transformer")
+    }
     encoder.load_state_dict(inner, strict=False)
     head = torch.nn.Linear(32, 16)
-    head.load_state_dict({key: weights[f"LinearTransformation.{key}"] for key in ("weight", "bias")})
+    head.load_state_dict(
+        {key: weights[f"LinearTransformation.{key}"] for key in ("weight", "bias")}
+    )
     return formula(encoder, PreTrainedTokenizerFast.from_pretrained(folder), head, 128)
 
 
@@ -64,16 +96,32 @@ def older_mclip_reference(folder):
 
     weight, bias = pickle.loads((folder / PICKLE).read_bytes())
     head = torch.nn.Linear(32, 16)
-    head.load_state_dict({"weight": torch.tensor(weight).float().t(), "bias": torch.tensor(bias).float()})
-    return formula(AutoModel.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder), head, 40)
+    head.load_state_dict(
+        {"weight": torch.tensor(weight).float().t(), "bias": torch.tensor(bias).float()}
+    )
+    return formula(
+        AutoModel.from_pretrained(folder).eval(),
+        AutoTokenizer.from_pretrained(folder),
+        head,
+        40,
+    )
 
 
-@pytest.mark.parametrize(("name", "reference"), [("mclip", mclip_reference), ("older-mclip", older_mclip_reference)])
-def test_vectors_equal_the_packages_formula_and_open_clips_call(folders, pictures, name, reference, tmp_path):
+@pytest.mark.parametrize(
+    ("name", "reference"),
+    [("mclip", mclip_reference), ("older-mclip", older_mclip_reference)],
+)
+def test_vectors_equal_the_packages_formula_and_open_clips_call(
+    folders, pictures, name, reference, tmp_path
+):
     texts = reference(folders[name])
-    model, transform, _ = tiny_openclip.reference(folders[name] / "image", tmp_path / "reference")
+    model, transform, _ = tiny_openclip.reference(
+        folders[name] / "image", tmp_path / "reference"
+    )
     with torch.no_grad():
-        images = model.encode_image(torch.stack([transform(one.convert("RGB")) for one in pictures])).numpy()
+        images = model.encode_image(
+            torch.stack([transform(one.convert("RGB")) for one in pictures])
+        ).numpy()
     encoder = load(name, folders[name])
 
     assert np.ptp(texts, axis=0).max() > 0.1
@@ -81,7 +129,11 @@ def test_vectors_equal_the_packages_formula_and_open_clips_call(folders, picture
     assert np.abs(encoder.encode_images(pictures) - images).max() < 1e-5
     assert encoder.tokenizer(TEXTS).cut.tolist() == [False] * 6 + [True]
     rough = load(name, folders[name], "bfloat16").encode_texts(TEXTS)
-    cosines = (rough * texts).sum(1) / np.linalg.norm(rough, axis=1) / np.linalg.norm(texts, axis=1)
+    cosines = (
+        (rough * texts).sum(1)
+        / np.linalg.norm(rough, axis=1)
+        / np.linalg.norm(texts, axis=1)
+    )
     assert cosines.min() > 0.99
     tiny_openclip.check_adapter(encoder, pictures)
 
@@ -97,14 +149,21 @@ def test_vectors_equal_the_packages_formula_and_open_clips_call(folders, picture
 def test_a_file_that_is_truncated_or_missing_is_named(copy, name, file):
     path = copy(name) / file
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-    with pytest.raises(InputError, match=rf"'tiny-{name}' cannot be loaded, .*{path.name}"):
+    with pytest.raises(
+        InputError, match=rf"'tiny-{name}' cannot be loaded, .*{path.name}"
+    ):
         load(name, path.parents[file.count("/")])
     path.unlink()
-    with pytest.raises(InputError, match=rf"'tiny-{name}' cannot be loaded, .*({path.name}|Linear Weights.pkl)"):
+    with pytest.raises(
+        InputError,
+        match=rf"'tiny-{name}' cannot be loaded, .*({path.name}|Linear Weights.pkl)",
+    ):
         load(name, path.parents[file.count("/")])
 
 
-@pytest.mark.parametrize(("name", "file"), [("mclip", "pytorch_model.bin"), ("older-mclip", PICKLE)])
+@pytest.mark.parametrize(
+    ("name", "file"), [("mclip", "pytorch_model.bin"), ("older-mclip", PICKLE)]
+)
 def test_nothing_in_a_pickle_is_run(copy, tmp_path, name, file):
     folder = copy(name)
     (folder / file).write_bytes(pickle.dumps([Payload(tmp_path / "made"), 1]))

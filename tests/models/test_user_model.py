@@ -1,4 +1,6 @@
-"""A user's own model: the file is run, its functions get what the layout promises, every slip is told in a sentence."""
+"""A user's own model: the file is run, its functions get what the layout promises,
+every slip is told in a sentence.
+"""
 
 import numpy as np
 import pytest
@@ -11,7 +13,8 @@ from babelatlas.models import loading
 from babelatlas.models import registry as models
 from babelatlas.models.loaders import user_model
 
-# Vectors that can be checked by hand: of a picture its width, height and mean shade, of a text its letters and bytes.
+# Vectors that can be checked by hand: of a picture its width, height and mean shade, of
+# a text its letters and bytes.
 PLAIN = """
 import numpy as np
 
@@ -61,7 +64,15 @@ embedding_dim = 4
 image_preprocess = text_preprocess = None
 model = Tiny()
 """
-TEXTS = ["a cat", "貓", "", "a small red umbrella and a cat", "зонт", "a cat", "\u00e9\u0301 & <b>"]
+TEXTS = [
+    "a cat",
+    "貓",
+    "",
+    "a small red umbrella and a cat",
+    "зонт",
+    "a cat",
+    "\u00e9\u0301 & <b>",
+]
 
 
 @pytest.fixture
@@ -83,7 +94,9 @@ def pictures(folder):
     rng = np.random.default_rng(0)
     images = {"a.png": (9, 7), "b.png": (5, 6), "c.png": (9, 7)}
     for name, (width, height) in images.items():
-        Image.fromarray(rng.integers(0, 255, (height, width, 3), dtype=np.uint8)).save(folder / name)
+        Image.fromarray(rng.integers(0, 255, (height, width, 3), dtype=np.uint8)).save(
+            folder / name
+        )
     return [str(folder / name) for name in images]
 
 
@@ -92,17 +105,27 @@ def test_the_functions_get_the_model_a_list_the_device_and_their_transform(write
     calls = encoder.module.calls
     calls.clear()
     grey = Image.new("L", (4, 2), 100)
-    assert encoder.encode_images([grey, Image.new("RGB", (1, 3))]).tolist() == [[4, 2, 100], [1, 3, 0]]
-    assert encoder.encode_texts(["a cat", "貓"], "zh").tolist() == [[5, 5, 1], [1, 3, 1]]
+    assert encoder.encode_images([grey, Image.new("RGB", (1, 3))]).tolist() == [
+        [4, 2, 100],
+        [1, 3, 0],
+    ]
+    assert encoder.encode_texts(["a cat", "貓"], "zh").tolist() == [
+        [5, 5, 1],
+        [1, 3, 1],
+    ]
     (_, model, images, device, transform), text_call = calls
     assert (model, device, transform) == ("the model", "cpu", "for pictures")
     assert isinstance(images, list)
     assert [image.mode for image in images] == ["RGB", "RGB"]
     assert text_call == ("texts", "the model", ["a cat", "貓"], "cpu", "for texts")
-    assert encoder.encode_texts("a cat").tolist() == [[5, 5, 1]]  # one text, not its letters
+    assert encoder.encode_texts("a cat").tolist() == [
+        [5, 5, 1]
+    ]  # one text, not its letters
 
 
-def test_the_engine_gives_every_picture_and_text_its_own_vector(write, tmp_path, monkeypatch):
+def test_the_engine_gives_every_picture_and_text_its_own_vector(
+    write, tmp_path, monkeypatch
+):
     monkeypatch.setattr(embedding, "PICTURES", 2)
     monkeypatch.setattr(embedding, "TOKENS", 40)
     encoder = user_model.load(write(PLAIN), device="cpu")
@@ -110,28 +133,49 @@ def test_the_engine_gives_every_picture_and_text_its_own_vector(write, tmp_path,
     assert encoder.encode_images(images)[:, :2].tolist() == [[9, 7], [5, 6], [9, 7]]
     vectors = embedding.embed_images(encoder, [*images, images[0]])
     assert vectors[:, :2].tolist() == [[9, 7], [5, 6], [9, 7], [9, 7]]
-    assert vectors[:, 2].tolist() == [np.float32(np.asarray(Image.open(path)).mean()) for path in [*images, images[0]]]
+    assert vectors[:, 2].tolist() == [
+        np.float32(np.asarray(Image.open(path)).mean()) for path in [*images, images[0]]
+    ]
     vectors = embedding.embed_texts(encoder, TEXTS, lang="zh")
     assert vectors.tolist() == [[len(text), len(text.encode()), 1] for text in TEXTS]
     assert vectors.dtype == np.float32
 
 
-def test_vectors_of_a_model_that_may_change_behind_its_file_are_not_kept(write, tmp_path):
+def test_vectors_of_a_model_that_may_change_behind_its_file_are_not_kept(
+    write, tmp_path
+):
     cache = tmp_path / "cache"
     encoder = user_model.load(write(PLAIN), device="cpu")
     images = pictures(tmp_path)
-    first = embedding.embed_images(encoder, images, cache), embedding.embed_texts(encoder, TEXTS, cache)
+    first = (
+        embedding.embed_images(encoder, images, cache),
+        embedding.embed_texts(encoder, TEXTS, cache),
+    )
     assert not cache.exists()
-    encoder.module.image_forward_fn = lambda model, images, device, transform: np.ones((len(images), 3))
-    encoder.module.text_forward_fn = lambda model, texts, device, transform: np.ones((len(texts), 3))
-    second = embedding.embed_images(encoder, images, cache), embedding.embed_texts(encoder, TEXTS, cache)
-    assert [array.tolist() for array in second] == [np.ones_like(array).tolist() for array in first]
+    encoder.module.image_forward_fn = lambda model, images, device, transform: np.ones(
+        (len(images), 3)
+    )
+    encoder.module.text_forward_fn = lambda model, texts, device, transform: np.ones(
+        (len(texts), 3)
+    )
+    second = (
+        embedding.embed_images(encoder, images, cache),
+        embedding.embed_texts(encoder, TEXTS, cache),
+    )
+    assert [array.tolist() for array in second] == [
+        np.ones_like(array).tolist() for array in first
+    ]
 
 
-def test_a_module_of_torch_is_moved_and_set_to_evaluate_and_gives_float32_without_gradients(write):
+def test_a_module_of_torch_is_moved_and_set_to_evaluate_and_gives_float32_without_gradients(
+    write,
+):
     encoder = user_model.load(write(TORCH), device="cpu")
     assert not encoder.model.training
-    again = [encoder.encode_images([Image.new("RGB", (4, 4), (200, 0, 9))] * 2) for _ in range(2)]
+    again = [
+        encoder.encode_images([Image.new("RGB", (4, 4), (200, 0, 9))] * 2)
+        for _ in range(2)
+    ]
     assert again[0].tolist() == again[1].tolist()  # no dropout
     assert again[0][0].tolist() == again[0][1].tolist()
     bag = encoder.module.model.letters.weight[list(b"cat")].mean(0).bfloat16().float()
@@ -140,7 +184,9 @@ def test_a_module_of_torch_is_moved_and_set_to_evaluate_and_gives_float32_withou
     assert vectors[0] == pytest.approx(bag.detach().numpy(), abs=1e-7)
 
 
-def test_the_published_example_for_open_clip_gives_the_vectors_of_our_own_loader(tmp_path, write):
+def test_the_published_example_for_open_clip_gives_the_vectors_of_our_own_loader(
+    tmp_path, write
+):
     """The file is called as the library that it imports, as the published one is."""
     tiny_openclip.clip(tmp_path / "checkpoint")
     shown = (tmp_path / "checkpoint").as_posix()
@@ -160,25 +206,55 @@ text_preprocess = open_clip.get_tokenizer("local-dir:{shown}")
 """
     path = write(text, "open_clip.py")
     own = loading.load(models.find("mine", path), path, "cpu")
-    changes = {"name": "tiny", "source": models.Source(repository="tiny/clip"), "image_size": 32, "dimension": 16}
-    ours = loading.load(models.get_model("openai-b32").model_copy(update=changes), tmp_path / "checkpoint", "cpu")
+    changes = {
+        "name": "tiny",
+        "source": models.Source(repository="tiny/clip"),
+        "image_size": 32,
+        "dimension": 16,
+    }
+    ours = loading.load(
+        models.get_model("openai-b32").model_copy(update=changes),
+        tmp_path / "checkpoint",
+        "cpu",
+    )
     assert (own.name, own.precision, own.dimension) == ("mine", "own", 16)
     images = pictures(tmp_path)
-    assert embedding.embed_images(own, images) == pytest.approx(embedding.embed_images(ours, images), abs=1e-5)
-    assert embedding.embed_texts(own, TEXTS) == pytest.approx(embedding.embed_texts(ours, TEXTS), abs=1e-5)
+    assert embedding.embed_images(own, images) == pytest.approx(
+        embedding.embed_images(ours, images), abs=1e-5
+    )
+    assert embedding.embed_texts(own, TEXTS) == pytest.approx(
+        embedding.embed_texts(ours, TEXTS), abs=1e-5
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("model = 1\nimport not_there\n", r"fails \(ModuleNotFoundError: .*not_there.*, line 2\)"),
-        ("model = 1\n", "does not define image_forward_fn, text_forward_fn, embedding_dim: .*needs"),
-        (changed("embedding_dim = 3", "embedding_dim = 4"), r"image_forward_fn .* returned float64 of shape \(2, 3\)"),
-        (changed("len(text.encode()), 1]", "np.nan if text == '貓' else 1, 1]"), "all zeros or not finite for text 2"),
-        (changed("image.width", "image.wide"), r"fails for 2 pictures \(AttributeError: .*, line 9\)"),
+        (
+            "model = 1\nimport not_there\n",
+            r"fails \(ModuleNotFoundError: .*not_there.*, line 2\)",
+        ),
+        (
+            "model = 1\n",
+            "does not define image_forward_fn, text_forward_fn, embedding_dim: .*needs",
+        ),
+        (
+            changed("embedding_dim = 3", "embedding_dim = 4"),
+            r"image_forward_fn .* returned float64 of shape \(2, 3\)",
+        ),
+        (
+            changed("len(text.encode()), 1]", "np.nan if text == '貓' else 1, 1]"),
+            "all zeros or not finite for text 2",
+        ),
+        (
+            changed("image.width", "image.wide"),
+            r"fails for 2 pictures \(AttributeError: .*, line 9\)",
+        ),
     ],
 )
-def test_what_is_wrong_with_a_file_is_told_in_a_sentence_before_any_long_work(text, message, write):
+def test_what_is_wrong_with_a_file_is_told_in_a_sentence_before_any_long_work(
+    text, message, write
+):
     path = write(text)
     with pytest.raises(InputError, match=message) as stopped:
         user_model.load(path, "cpu")
@@ -190,13 +266,27 @@ def test_what_is_wrong_with_a_file_is_told_in_a_sentence_before_any_long_work(te
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("[[image.width, image.height, np.asarray(image).mean()] for image in images]", "image_forward_fn .* pictures"),
-        ("[[len(text), len(text.encode()), 1] for text in texts]", "text_forward_fn .* texts"),
+        (
+            (
+                "[[image.width, image.height, np.asarray(image).mean()] for image in"
+                " images]"
+            ),
+            "image_forward_fn .* pictures",
+        ),
+        (
+            "[[len(text), len(text.encode()), 1] for text in texts]",
+            "text_forward_fn .* texts",
+        ),
     ],
 )
 def test_a_model_that_gives_everything_the_same_vector_is_refused(row, message, write):
     noun = "images" if "images" in row else "texts"
-    path = write(PLAIN.replace(row, f"[[len({noun}), 1, 2 + 1e-9 * number] for number in range(len({noun}))]"))
+    path = write(
+        PLAIN.replace(
+            row,
+            f"[[len({noun}), 1, 2 + 1e-9 * number] for number in range(len({noun}))]",
+        )
+    )
     with pytest.raises(InputError, match=rf"The function {message}.* the same vector"):
         user_model.load(path, "cpu")
 
@@ -207,7 +297,12 @@ def test_what_a_slow_file_or_function_is_waited_for_is_said(write, monkeypatch, 
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(user_model, "PATIENCE", 0.01)
     user_model.load(path, "cpu")
-    assert f"Waiting for the file {path} of your model to run …\n" in capsys.readouterr().err
-    slow = PLAIN.replace('calls.append(("texts"', 'import time; time.sleep(0.3); calls.append(("texts"')
+    assert (
+        f"Waiting for the file {path} of your model to run …\n"
+        in capsys.readouterr().err
+    )
+    slow = PLAIN.replace(
+        'calls.append(("texts"', 'import time; time.sleep(0.3); calls.append(("texts"'
+    )
     user_model.load(write(slow), "cpu")
     assert "text_forward_fn of" in capsys.readouterr().err

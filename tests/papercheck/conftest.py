@@ -1,4 +1,6 @@
-"""Shared by the tests of recomputed papers: test_<paper> has its claims and its scorecard."""
+"""Shared by the tests of recomputed papers: test_<paper> has its claims and its
+scorecard.
+"""
 
 import pytest
 

@@ -7,7 +7,10 @@ from papercheck import claims, definitions, scorecard
 
 
 def shipped(folder):
-    return {path.stem: pd.read_csv(path, dtype=str, keep_default_na=False) for path in sorted(folder.glob("*.csv"))}
+    return {
+        path.stem: pd.read_csv(path, dtype=str, keep_default_na=False)
+        for path in sorted(folder.glob("*.csv"))
+    }
 
 
 def test_a_printed_value_stands_in_the_claims_or_in_the_published_table_but_not_in_both():
@@ -19,7 +22,8 @@ def test_a_printed_value_stands_in_the_claims_or_in_the_published_table_but_not_
         named = table["cell"] != ""
         assert ((table["value"] == "") == named).all(), name
         assert not table[named].duplicated(["table", "cell"]).any(), name
-        # What has a value is of no place that is claimed: reports that were released, and marks without a number.
+        # What has a value is of no place that is claimed: reports that were released,
+        # and marks without a number.
         places = set(claimed[name.replace("-", "_")]["place"])
         rest = table[~named & (table["metric"] != "taught")]
         assert places.isdisjoint(rest["table"]), name
@@ -33,7 +37,13 @@ def test_claims_name_definitions_by_ids_and_every_definition_is_named():
     for table in shipped(published.CLAIMS).values():
         for paper, ids in set(zip(table["paper"], table["definitions"], strict=True)):
             named |= {(paper, one) for one in claims.names(ids)}
-    known = {(paper, one) for paper in scorecard.PAPERS for one in definitions.names(paper)}
+    known = {
+        (paper, one) for paper in scorecard.PAPERS for one in definitions.names(paper)
+    }
     assert named == known
-    texts = [(paper, name) for paper in scorecard.PAPERS for name in definitions.names(paper).values()]
+    texts = [
+        (paper, name)
+        for paper in scorecard.PAPERS
+        for name in definitions.names(paper).values()
+    ]
     assert len(texts) == len(set(texts))

@@ -1,4 +1,6 @@
-"""Crossmodal-3600: printed tables as claims, definitions against literal transcriptions, what is inconsistent."""
+"""Crossmodal-3600: printed tables as claims, definitions against literal
+transcriptions, what is inconsistent.
+"""
 
 import numpy as np
 import pandas as pd
@@ -8,7 +10,11 @@ from scipy import stats as scipy_stats
 from babelatlas.base import published
 from papercheck import claims, thapliyal2022
 
-COEFFICIENTS = {"pearson": scipy_stats.pearsonr, "spearman": scipy_stats.spearmanr, "kendall": scipy_stats.kendalltau}
+COEFFICIENTS = {
+    "pearson": scipy_stats.pearsonr,
+    "spearman": scipy_stats.spearmanr,
+    "kendall": scipy_stats.kendalltau,
+}
 
 
 def printed(table, place):
@@ -16,24 +22,45 @@ def printed(table, place):
     return dict(zip(rows["cell"], rows["printed"].map(claims.value), strict=True))
 
 
-# --- Claims ---------------------------------------------------------------------------------------------------------
+# --- Claims
 
 
 @pytest.mark.parametrize(
     ("number", "key", "columns"),
     [
-        (1, ["lang"], {"caps": "Num. Cap.", "r1": "Replication 1", "r2": "Replication 2", "r3": "Replication 3+"}),
+        (
+            1,
+            ["lang"],
+            {
+                "caps": "Num. Cap.",
+                "r1": "Replication 1",
+                "r2": "Replication 2",
+                "r3": "Replication 3+",
+            },
+        ),
         (1, ["lang"], {"words": "Num. Words", "chars": "Num. Chars"}),
         (2, ["lang"], {"good": "%GOOD+", "med": "%MED+", "bad": "%BAD"}),
-        (4, ["m2", "m1", "lang"], {"sxs": "SxS", "xm600": "XM600", "xm3600": "XM3600", "coco": "COCO-DEV"}),
+        (
+            4,
+            ["m2", "m1", "lang"],
+            {"sxs": "SxS", "xm600": "XM600", "xm3600": "XM3600", "coco": "COCO-DEV"},
+        ),
         (5, ["model", "lang"], {"xm3600": "XM3600", "coco": "COCO-DEV"}),
-        (6, ["coef", "lang"], {"N": "N", "xm600": "XM600", "xm3600": "XM3600", "coco": "COCO-DEV"}),
+        (
+            6,
+            ["coef", "lang"],
+            {"N": "N", "xm600": "XM600", "xm3600": "XM3600", "coco": "COCO-DEV"},
+        ),
     ],
 )
-def test_the_claims_are_the_cells_of_the_parsed_tables(table, number, key, columns, parsed):
+def test_the_claims_are_the_cells_of_the_parsed_tables(
+    table, number, key, columns, parsed
+):
     wanted = {
         " | ".join([*(row[name] for name in key), heading]): float(row[column])
-        for row in parsed(f"seed001_table{number}.csv", dtype={"lang": str}, keep_default_na=False).to_dict("records")
+        for row in parsed(
+            f"seed001_table{number}.csv", dtype={"lang": str}, keep_default_na=False
+        ).to_dict("records")
         for column, heading in columns.items()
     }
     found = printed(table, f"Table {number}")
@@ -44,25 +71,50 @@ def test_the_claims_are_the_cells_of_the_parsed_tables(table, number, key, colum
 
 def test_the_published_table_has_the_same_cells_as_the_claims(table):
     data = published.read("thapliyal2022")
-    assert data.groupby("table").size().to_dict() == {"1": 216, "2": 108, "4": 96, "5": 32, "6": 45}
+    assert data.groupby("table").size().to_dict() == {
+        "1": 216,
+        "2": 108,
+        "4": 96,
+        "5": 32,
+        "6": 45,
+    }
     tables = {
         "Table 1": thapliyal2022.captions().set_index("lang"),
         "Table 2": 100 * thapliyal2022.ratings().set_index("lang"),
         "Table 4": thapliyal2022.comparisons().set_index(["m2", "m1", "lang"]),
         "Table 5": thapliyal2022.cider(),
     }
-    names = {"captions": "Num. Cap.", "one": "Replication 1", "two": "Replication 2", "more": "Replication 3+"}
-    names |= {"words": "Num. Words", "characters": "Num. Chars", "good": "%GOOD+", "medium": "%MED+", "bad": "%BAD"}
+    names = {
+        "captions": "Num. Cap.",
+        "one": "Replication 1",
+        "two": "Replication 2",
+        "more": "Replication 3+",
+    }
+    names |= {
+        "words": "Num. Words",
+        "characters": "Num. Chars",
+        "good": "%GOOD+",
+        "medium": "%MED+",
+        "bad": "%BAD",
+    }
     for place, cells in tables.items():
         found = printed(table, place)
         for key, row in cells.iterrows():
             for column, value in row.items():
-                cell = " | ".join([*([key] if isinstance(key, str) else key), names.get(column, column)])
+                cell = " | ".join(
+                    [
+                        *([key] if isinstance(key, str) else key),
+                        names.get(column, column),
+                    ]
+                )
                 assert found[cell] == pytest.approx(value, abs=1e-9), cell
 
 
 def test_the_released_captions_are_those_of_the_table_but_in_two_languages():
-    released, counts = thapliyal2022.released_captions()["captions"], thapliyal2022.captions().set_index("lang")
+    released, counts = (
+        thapliyal2022.released_captions()["captions"],
+        thapliyal2022.captions().set_index("lang"),
+    )
     assert set(released.index) == set(counts.index)
     off = counts.index[released.reindex(counts.index) != counts["captions"]]
     shown = {lang: (released[lang], counts.loc[lang, "captions"]) for lang in off}
@@ -70,10 +122,18 @@ def test_the_released_captions_are_those_of_the_table_but_in_two_languages():
 
 
 def test_released_recalls_are_shares_of_as_many_captions_as_mteb_counts():
-    """Two harnesses, two copies of the captions: 261,375 in both, and as many in each language."""
+    """Two harnesses, two copies of the captions: 261,375 in both, and as many in each
+    language.
+    """
     data = published.read("babel-imagenet-retrieval")
-    data = data[(data["dataset"] == "xm3600") & (data["metric"] == "recall@1 text-to-image")]
-    behind = data.replace({"lang": thapliyal2022.CODES}).groupby("lang")["n"].agg(["nunique", "first"])
+    data = data[
+        (data["dataset"] == "xm3600") & (data["metric"] == "recall@1 text-to-image")
+    ]
+    behind = (
+        data.replace({"lang": thapliyal2022.CODES})
+        .groupby("lang")["n"]
+        .agg(["nunique", "first"])
+    )
     assert behind["nunique"].eq(1).all()
     counted = thapliyal2022.released_captions()["captions"]
     assert behind["first"].to_dict() == counted.to_dict()
@@ -89,7 +149,7 @@ def test_captions_are_as_long_as_printed_in_all_languages_but_dutch(card):
     assert off.drop("nl | Num. Chars").max() < 0.2
 
 
-# --- Definitions against literal transcriptions ---------------------------------------------------------------------
+# --- Definitions against literal transcriptions
 
 
 def test_languages_have_as_many_captions_as_their_images_have():
@@ -103,7 +163,9 @@ def test_languages_have_as_many_captions_as_their_images_have():
 def test_differences_are_those_of_the_models_that_are_named():
     scores = pd.DataFrame(
         {"c": [0.5, 0.2, 0.4, 0.1]},
-        index=pd.MultiIndex.from_product([["a", "b"], ["en", "es"]], names=["model", "lang"]),
+        index=pd.MultiIndex.from_product(
+            [["a", "b"], ["en", "es"]], names=["model", "lang"]
+        ),
     )
     found = thapliyal2022.differences(scores, {("x", "y"): ("a", "b")})
     assert found.to_numpy().tolist() == [["x", "y", "en", 0.1], ["x", "y", "es", 0.1]]
@@ -112,31 +174,59 @@ def test_differences_are_those_of_the_models_that_are_named():
 def test_differences_through_others_equal_a_slow_sum():
     rng = np.random.default_rng(0)
     names = list("abcd")
-    rows = [(x, y, lang, rng.normal()) for lang in ("en", "es") for i, x in enumerate(names) for y in names[i + 1 :]]
-    table = pd.DataFrame(rows, columns=["m2", "m1", "lang", "d"]).sample(frac=1, random_state=1)
+    rows = [
+        (x, y, lang, rng.normal())
+        for lang in ("en", "es")
+        for i, x in enumerate(names)
+        for y in names[i + 1 :]
+    ]
+    table = pd.DataFrame(rows, columns=["m2", "m1", "lang", "d"]).sample(
+        frac=1, random_state=1
+    )
     found = thapliyal2022.through_others(table, "d")
     for place, row in table.iterrows():
         part = table[table["lang"] == row["lang"]]
-        known = {(a, b): d for a, b, d in zip(part["m2"], part["m1"], part["d"], strict=True)}
+        known = {
+            (a, b): d for a, b, d in zip(part["m2"], part["m1"], part["d"], strict=True)
+        }
         known |= {(b, a): -d for (a, b), d in known.items()}
-        others = [known[row["m2"], c] + known[c, row["m1"]] for c in names if c not in (row["m2"], row["m1"])]
+        others = [
+            known[row["m2"], c] + known[c, row["m1"]]
+            for c in names
+            if c not in (row["m2"], row["m1"])
+        ]
         assert found[place] == pytest.approx(np.mean(others))
 
 
 def test_rows_of_table_4_are_assigned_to_pairs_as_a_look_at_table_5_says():
-    # Written down by hand: m1 less m2, with three rows that have the numbers of other pairs.
-    wanted = {("BB+CC", "BB"): ("BB", "BB+CC"), ("Bg", "Lg"): ("Lg", "Bg"), ("Lg", "BB"): ("BB", "Lg")}
-    wanted |= {("BB+CC", "Bg"): ("BB", "Bg"), ("BB+CC", "Lg"): ("BB", "Lg"), ("Bg", "BB"): ("Bg", "BB+CC")}
+    # Written down by hand: m1 less m2, with three rows that have the numbers of other
+    # pairs.
+    wanted = {
+        ("BB+CC", "BB"): ("BB", "BB+CC"),
+        ("Bg", "Lg"): ("Lg", "Bg"),
+        ("Lg", "BB"): ("BB", "Lg"),
+    }
+    wanted |= {
+        ("BB+CC", "Bg"): ("BB", "Bg"),
+        ("BB+CC", "Lg"): ("BB", "Lg"),
+        ("Bg", "BB"): ("Bg", "BB+CC"),
+    }
     assert thapliyal2022.assignment() == wanted
 
 
 def test_the_mended_chinese_values_meet_all_cells_of_table_4():
-    before, after = (thapliyal2022.cider(mended)["COCO-DEV"] for mended in (False, True))
+    before, after = (
+        thapliyal2022.cider(mended)["COCO-DEV"] for mended in (False, True)
+    )
     changed = after[(after - before).abs() > 1e-9]
     assert changed.round(9).to_dict() == {("Bg", "zh"): 0.695, ("Lg", "zh"): 0.656}
     for mended, cells in ((False, 43), (True, 48)):
-        computed = thapliyal2022.differences(thapliyal2022.cider(mended), thapliyal2022.assignment())
-        agree = thapliyal2022.met(thapliyal2022.comparisons(), computed, ["XM3600", "COCO-DEV"], 0.001)
+        computed = thapliyal2022.differences(
+            thapliyal2022.cider(mended), thapliyal2022.assignment()
+        )
+        agree = thapliyal2022.met(
+            thapliyal2022.comparisons(), computed, ["XM3600", "COCO-DEV"], 0.001
+        )
         assert int(agree.to_numpy().sum()) == cells
 
 
@@ -151,30 +241,46 @@ def test_correlations_in_both_directions_equal_those_of_doubled_lists():
 
 
 def test_a_tie_of_rounded_numbers_explains_hindi():
-    # Two of the printed Hindi differences on COCO-DEV are the same but for their sign. Where one of them was a little
-    # larger, the coefficients are the printed 0.51 and 0.37; the other order gives 0.34 and 0.25.
+    # Two of the printed Hindi differences on COCO-DEV are the same but for their sign.
+    # Where one of them was a little larger, the coefficients are the printed 0.51 and
+    # 0.37; the other order gives 0.34 and 0.25.
     table = thapliyal2022.comparisons().copy()
     row = (table["lang"] == "hi") & (table["m2"] == "BB+CC") & (table["m1"] == "Bg")
     table.loc[row, "COCO-DEV"] -= 0.0001
-    found = thapliyal2022.correlations(table).set_index(["method", "lang", "column"])["value"]
+    found = thapliyal2022.correlations(table).set_index(["method", "lang", "column"])[
+        "value"
+    ]
     assert round(found["spearman", "hi", "COCO-DEV"], 2) == 0.51
     assert round(found["kendall", "hi", "COCO-DEV"], 2) == 0.37
     orders = thapliyal2022.tie_orders("hi", "COCO-DEV").set_index("method")
     assert orders["first"].unique().tolist() == [("BB", "Bg")]
     assert orders["second"].unique().tolist() == [("BB", "Lg")]
     for method in ("spearman", "kendall"):
-        assert orders.loc[method, "larger"] == pytest.approx(found[method, "hi", "COCO-DEV"])
-    assert orders.loc[["spearman", "kendall"], "smaller"].round(3).tolist() == [0.344, 0.246]
+        assert orders.loc[method, "larger"] == pytest.approx(
+            found[method, "hi", "COCO-DEV"]
+        )
+    assert orders.loc[["spearman", "kendall"], "smaller"].round(3).tolist() == [
+        0.344,
+        0.246,
+    ]
     assert thapliyal2022.tie_orders("en", "XM600").empty
 
 
 @pytest.mark.parametrize("column", ["XM3600", "COCO-DEV"])
 def test_unrounded_numbers_exist_that_give_tables_4_5_and_6_as_printed(table, column):
-    # CIDErs are drawn that round to Table 5 (its Chinese column mended), and are kept where their differences, with
-    # rows as assigned, round to Table 4. Soon one gives every printed coefficient of the column.
-    wanted = {cell: value for cell, value in printed(table, "Table 6").items() if cell.endswith(f"| {column}")}
+    # CIDErs are drawn that round to Table 5 (its Chinese column mended), and are kept
+    # where their differences, with rows as assigned, round to Table 4. Soon one gives
+    # every printed coefficient of the column.
+    wanted = {
+        cell: value
+        for cell, value in printed(table, "Table 6").items()
+        if cell.endswith(f"| {column}")
+    }
     rows, scores = thapliyal2022.comparisons(), thapliyal2022.cider(fixed=True)[column]
-    pairs = [thapliyal2022.assignment()[pair] for pair in zip(rows["m2"], rows["m1"], strict=True)]
+    pairs = [
+        thapliyal2022.assignment()[pair]
+        for pair in zip(rows["m2"], rows["m1"], strict=True)
+    ]
     rng = np.random.default_rng(0)
     for _ in range(200):
         drawn = rows.assign(SxS=rows["SxS"] + rng.uniform(-0.05, 0.05, len(rows)))
@@ -182,15 +288,23 @@ def test_unrounded_numbers_exist_that_give_tables_4_5_and_6_as_printed(table, co
             chosen = [pairs[place] for place in part.index]
             off = np.array([1.0])
             while (np.abs(off) > 0.0005).any():
-                exact = {model: scores[model, lang] + rng.uniform(-0.0005, 0.0005) for model in thapliyal2022.MODELS}
-                values = np.array([exact[first] - exact[second] for first, second in chosen])
+                exact = {
+                    model: scores[model, lang] + rng.uniform(-0.0005, 0.0005)
+                    for model in thapliyal2022.MODELS
+                }
+                values = np.array(
+                    [exact[first] - exact[second] for first, second in chosen]
+                )
                 off = values - part[column]
             drawn.loc[part.index, column] = values
         found = {}
         for lang in ("all", *thapliyal2022.JUDGED):
             part = drawn if lang == "all" else drawn[drawn["lang"] == lang]
             x, y = ([*part[name], *(-part[name])] for name in ("SxS", column))
-            found |= {f"{name.title()} | {lang} | {column}": known(x, y)[0] for name, known in COEFFICIENTS.items()}
+            found |= {
+                f"{name.title()} | {lang} | {column}": known(x, y)[0]
+                for name, known in COEFFICIENTS.items()
+            }
         if all(abs(found[cell] - value) <= 0.005 for cell, value in wanted.items()):
             return
     raise AssertionError("no such numbers were drawn")
@@ -202,14 +316,17 @@ def test_parameters_of_the_text_models_are_those_of_a_slow_count():
     attention = [(width, heads * head_width)] * 3 + [(heads * head_width, width)]
     feed = [(width, hidden), (width, hidden), (hidden, width)]
     encoder = layers * [*attention, (width,), *feed, (width,)] + [(32, heads), (width,)]
-    decoder = layers * [*attention, (width,), *attention, (width,), *feed, (width,)] + [(32, heads), (width,)]
+    decoder = layers * [*attention, (width,), *attention, (width,), *feed, (width,)] + [
+        (32, heads),
+        (width,),
+    ]
     count = sum(int(np.prod(shape)) for shape in [*encoder, *decoder])
     given = (width, hidden, layers, heads, head_width, words)
     assert thapliyal2022.text_parameters(*given, embeddings=False) == count
     assert thapliyal2022.text_parameters(*given) == count + 2 * words * width
 
 
-# --- Errata ---------------------------------------------------------------------------------------------------------
+# --- Errata
 
 
 def test_the_corrected_table_is_consistent():
@@ -220,7 +337,10 @@ def test_the_corrected_table_is_consistent():
         off = thapliyal2022.through_others(table, column) - table[column]
         assert off.abs().max() <= 0.0015 + 1e-9, column
     # In the printed table the columns that were mixed up do not add up.
-    off = thapliyal2022.through_others(thapliyal2022.comparisons(), "XM3600") - thapliyal2022.comparisons()["XM3600"]
+    off = (
+        thapliyal2022.through_others(thapliyal2022.comparisons(), "XM3600")
+        - thapliyal2022.comparisons()["XM3600"]
+    )
     assert off.abs().max() > 0.1
 
 
@@ -228,7 +348,9 @@ def test_the_corrected_correlations_are_higher_where_rows_were_mixed_up_and_the_
     table = thapliyal2022.correlations(thapliyal2022.corrected())
     assert len(table) == 45
     assert set(table["n"]) == {48, 12}
-    cells = table["method"].str.title() + " | " + table["lang"] + " | " + table["column"]
+    cells = (
+        table["method"].str.title() + " | " + table["lang"] + " | " + table["column"]
+    )
     moved = table["value"] - cells.map(claims.printed("thapliyal2022", "Table 6"))
     assert moved[table["column"] == "XM600"].abs().max() <= 0.005
     assert (moved[table["column"] == "XM3600"] > 0.05).all()
@@ -250,20 +372,25 @@ def test_the_ratings_of_table_2_go_together():
     assert (ratings["good"] <= ratings["medium"] + 1e-9).all()
     assert (ratings["medium"] + ratings["bad"] <= 100 + 0.1 + 1e-9).all()
     assert all(
-        any(abs(100 * k / 600 - value) <= 0.05 + 1e-9 for k in range(601)) for value in ratings.to_numpy().ravel()
+        any(abs(100 * k / 600 - value) <= 0.05 + 1e-9 for k in range(601))
+        for value in ratings.to_numpy().ravel()
     )
 
 
-# --- The proceedings ------------------------------------------------------------------------------------------------
+# --- The proceedings
 
 
 def test_the_proceedings_print_what_was_inferred_of_the_version_that_was_read():
-    """Table 1 as mteb counts it, Table 5 with the pairs of models named, and the two corrected values in Chinese."""
+    """Table 1 as mteb counts it, Table 5 with the pairs of models named, and the two
+    corrected values in Chinese.
+    """
     later = thapliyal2022.captions(thapliyal2022.PROCEEDINGS)
     released = thapliyal2022.released_captions()
     later = later.set_index("lang").loc[released.index]
     assert later["captions"].to_dict() == released["captions"].to_dict()
-    assert (later["characters"] - released["characters"] / released["captions"]).abs().max() <= 0.05 + 1e-9
+    assert (
+        later["characters"] - released["characters"] / released["captions"]
+    ).abs().max() <= 0.05 + 1e-9
     scores = thapliyal2022.cider(source=thapliyal2022.PROCEEDINGS)["COCO-DEV"]
     inferred = thapliyal2022.cider(fixed=True)["COCO-DEV"]
     assert (
@@ -272,4 +399,11 @@ def test_the_proceedings_print_what_was_inferred_of_the_version_that_was_read():
     )
     rows = thapliyal2022.comparisons(thapliyal2022.PROCEEDINGS)
     for row in rows[rows["lang"].isin(thapliyal2022.JUDGED)].itertuples():
-        assert abs(scores[row.m1, row.lang] - scores[row.m2, row.lang] - rows.loc[row.Index, "COCO-DEV"]) < 0.0016
+        assert (
+            abs(
+                scores[row.m1, row.lang]
+                - scores[row.m2, row.lang]
+                - rows.loc[row.Index, "COCO-DEV"]
+            )
+            < 0.0016
+        )

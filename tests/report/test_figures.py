@@ -15,9 +15,13 @@ matplotlib.use("Agg")
 @pytest.fixture(autouse=True)
 def closed():
     yield
-    drawn = [matplotlib.pyplot.figure(number) for number in matplotlib.pyplot.get_fignums()]
+    drawn = [
+        matplotlib.pyplot.figure(number) for number in matplotlib.pyplot.get_fignums()
+    ]
     matplotlib.pyplot.close("all")
-    assert all(len(figure.atlas_data.columns) > 1 for figure in drawn)  # every figure brings its table
+    assert all(
+        len(figure.atlas_data.columns) > 1 for figure in drawn
+    )  # every figure brings its table
 
 
 @pytest.fixture
@@ -39,7 +43,9 @@ def texts(labels):
     return [label.get_text() for label in labels]
 
 
-def test_group_means_have_a_panel_for_each_group_and_a_row_for_each_model_in_the_order_of_the_table(means):
+def test_group_means_have_a_panel_for_each_group_and_a_row_for_each_model_in_the_order_of_the_table(
+    means,
+):
     axes = figures.group_means(means)
     assert [axis.get_title() for axis in axes] == ["low\nn = 3", "English\nn = 1"]
     assert texts(axes[0].get_yticklabels()) == ["b", "a"]
@@ -47,57 +53,57 @@ def test_group_means_have_a_panel_for_each_group_and_a_row_for_each_model_in_the
     assert low > high  # the first row is on top
     assert axes[0].lines[0].get_xdata().tolist() == [0.2, 0.3]
     segments = axes[0].collections[0].get_segments()
-    assert [segment[:, 0].tolist() for segment in segments] == [[0.1, 0.4], [0.25, 0.35]]
+    assert [segment[:, 0].tolist() for segment in segments] == [
+        [0.1, 0.4],
+        [0.25, 0.35],
+    ]
 
 
 def test_groups_of_languages_in_one_figure_share_no_colour_and_no_marker():
-    for names in (["low", "mid", "high", "English", "other"], ["very low", "low", "mid", "high", "English"]):
+    for names in (
+        ["low", "mid", "high", "English", "other"],
+        ["very low", "low", "mid", "high", "English"],
+    ):
         looks = [figures.look_of(name, place) for place, name in enumerate(names)]
         assert [len(set(kind)) for kind in zip(*looks, strict=True)] == [5, 5]
 
 
 def test_series_of_a_forest_stand_side_by_side_within_a_row_and_have_a_legend():
-    table = pd.DataFrame({"row": ["x", "x", "y", "y"], "method": ["p", "s"] * 2, "value": [0.1, 0.2, 0.3, 0.4]})
-    axes = figures.forest(table.assign(ci_low=0.0, ci_high=0.5), "row", series="method", reference=0.25)
+    table = pd.DataFrame(
+        {
+            "row": ["x", "x", "y", "y"],
+            "method": ["p", "s"] * 2,
+            "value": [0.1, 0.2, 0.3, 0.4],
+        }
+    )
+    axes = figures.forest(
+        table.assign(ci_low=0.0, ci_high=0.5), "row", series="method", reference=0.25
+    )
     first, second, line = axes[0].lines
-    assert (second.get_ydata() - first.get_ydata()).tolist() == pytest.approx([0.3, 0.3])
+    assert (second.get_ydata() - first.get_ydata()).tolist() == pytest.approx(
+        [0.3, 0.3]
+    )
     assert line.get_xdata() == [0.25, 0.25]
     assert texts(axes[0].figure.legends[0].get_texts()) == ["p", "s"]
 
 
-def test_the_heatmap_has_a_panel_for_each_group_and_leaves_missing_cells_blank():
-    table = pd.DataFrame(
-        {
-            "model": ["a", "b", "a"],
-            "lang": ["de", "de", "si"],
-            "group": ["high", "high", "low"],
-            "value": [0.5, 0.25, 0.1],
-        }
-    )
-    axes = figures.language_heatmap(table)
-    assert [texts(axis.get_yticklabels()) for axis in axes] == [["si"], ["de"]]  # low resources first
-    assert texts(axes[0].get_xticklabels()) == ["a", "b"]
-    assert texts(axes[0].texts) == ["10", "low"]
-    assert texts(axes[1].texts) == ["50", "25", "high"]
-    assert axes[0].collections[0].get_clim() == axes[1].collections[0].get_clim() == (0, 0.5)
-
-
 def test_correlation_panels_draw_all_points_and_mark_those_to_be_ringed():
     points = pd.DataFrame(
-        {"x": [0.1, 0.2, 0.3], "y": [0.2, 0.3, 0.1], "set": "s", "family": ["f", "g", "g"], "en": [True, False, False]}
+        {
+            "x": [0.1, 0.2, 0.3],
+            "y": [0.2, 0.3, 0.1],
+            "set": "s",
+            "family": ["f", "g", "g"],
+            "en": [True, False, False],
+        }
     )
-    bands = pd.DataFrame({"set": "s", "x": [0.1, 0.3], "y": [0.2, 0.2], "ci_low": 0.1, "ci_high": 0.3})
+    bands = pd.DataFrame(
+        {"set": "s", "x": [0.1, 0.3], "y": [0.2, 0.2], "ci_low": 0.1, "ci_high": 0.3}
+    )
     axes = figures.correlation_panels(points, bands, "x", "y", "set", "family", "en")
     drawn = [len(collection.get_offsets()) for collection in axes[0].collections[:4]]
     assert drawn == [1, 1, 2, 0]  # family f, its ring, family g, none of it
     assert texts(axes[0].figure.legends[0].get_texts()) == ["f", "g"]
-
-
-def test_languages_above_draws_one_line_for_each_series_and_the_total():
-    curves = pd.DataFrame({"series": list("aabb"), "threshold": [0, 0.5] * 2, "value": [4, 2, 4, 0]})
-    axis = figures.languages_above(curves.assign(ci_low=curves["value"], ci_high=curves["value"]), total=4)
-    assert [line.get_ydata().tolist() for line in axis.lines[:2]] == [[4, 2], [4, 0]]
-    assert axis.texts[0].get_text().strip() == "all 4 languages"
 
 
 def test_a_shown_figure_carries_its_text_for_readers_who_cannot_see_it_and_is_closed():
@@ -110,7 +116,11 @@ def test_a_shown_figure_carries_its_text_for_readers_who_cannot_see_it_and_is_cl
 
 def test_class_counts_draw_every_language_once_ranked_in_the_marker_of_its_group():
     counts = pd.DataFrame(
-        {"name": ["A", "B", "C", "D"], "n_classes": [5, 700, 50, 50], "group": ["low", "high", "low", "low"]}
+        {
+            "name": ["A", "B", "C", "D"],
+            "n_classes": [5, 700, 50, 50],
+            "group": ["low", "high", "low", "low"],
+        }
     )
     axis = figures.class_counts(counts, ["high", "low"], named=2)
     low, high = axis.get_lines()
@@ -124,114 +134,97 @@ def test_class_counts_draw_every_language_once_ranked_in_the_marker_of_its_group
 
 
 def test_strips_draw_every_value_once_and_the_mean_with_its_interval():
-    points = pd.DataFrame({"group": ["a", "a", "a", "b"], "n": [3, 3, 5, 4], "name": ["", "", "x", ""]})
-    means = pd.DataFrame({"group": ["b", "a"], "value": [4, 11 / 3], "ci_low": [4, 3], "ci_high": [4, 5]})
+    points = pd.DataFrame(
+        {"group": ["a", "a", "a", "b"], "n": [3, 3, 5, 4], "name": ["", "", "x", ""]}
+    )
+    means = pd.DataFrame(
+        {"group": ["b", "a"], "value": [4, 11 / 3], "ci_low": [4, 3], "ci_high": [4, 5]}
+    )
     axis = figures.strips(points, means, "n", "group", named="name")
     assert texts(axis.get_yticklabels()) == ["b", "a"]
     dots, mean = axis.lines[2], axis.lines[3]
     assert dots.get_xdata().tolist() == [3, 3, 5]
     assert len(set(dots.get_ydata()[:2])) == 2  # equal values do not hide each other
     assert mean.get_xdata() == pytest.approx([11 / 3])
-    assert [segment[:, 0].tolist() for lines in axis.collections for segment in lines.get_segments()] == [
+    assert [
+        segment[:, 0].tolist()
+        for lines in axis.collections
+        for segment in lines.get_segments()
+    ] == [
         [4, 4],
         [3, 5],
     ]
     assert [text.get_text() for text in axis.texts if text.get_text()] == ["x"]
 
 
-def test_at_least_writes_the_number_of_languages_where_a_mark_meets_a_line():
-    curves = pd.DataFrame(
-        {"series": ["a", "a", "b"], "n_classes": [5, 200, 50], "n_languages": [4, 2, 9]}
-    )  # b has no language with fewer than 50 classes, so that nothing is known of it at 10
-    axis = figures.at_least(curves, marks=[10, 50])
-    assert sorted(texts(axis.texts)) == ["2", "2", "9"]
-    assert texts(axis.get_legend().get_texts()) == ["a", "b"]
-
-
-def test_the_world_map_draws_places_and_cuts_the_globe_in_the_pacific():
-    world = pd.DataFrame(
-        {
-            "latitude": [50.0, 60, -15, np.nan],
-            "longitude": [10.0, -165, -172, 20],
-            "group": ["high", "", "", "high"],
-        }
-    )
-    axis = figures.world_map(world, ["low", "high"])
-    grey, low, high = (collection.get_offsets().tolist() for collection in axis.collections)
-    assert grey == [[-165, 60], [188, -15]]  # Alaska in the west, Samoa in the east
-    assert low == []
-    assert high == [[10, 50]]
-    assert texts(axis.figure.legends[0].get_texts()) == ["not reached (2)", "low (0)", "high (1)"]
-
-
 def test_columns_of_a_figures_table_get_readable_names_and_no_two_the_same():
-    table = pd.DataFrame({"lang": ["de"], "name": ["German"], "ci_low": [0.1], "n_own": [3]})
+    table = pd.DataFrame(
+        {"lang": ["de"], "name": ["German"], "ci_low": [0.1], "n_own": [3]}
+    )
     _, axis = matplotlib.pyplot.subplots()
     figures.with_data(axis, table, n_own="words")
-    assert list(axis.figure.atlas_data.columns) == ["language", "name", "interval low", "words"]
+    assert list(axis.figure.atlas_data.columns) == [
+        "language",
+        "name",
+        "interval low",
+        "words",
+    ]
     shown = figures.show(axis, "x", "y").data
     assert 'href="data:text/csv;base64,' in shown
 
 
 def test_a_leaderboard_draws_means_ranks_and_a_column_of_dots_for_each_letter():
-    table = pd.DataFrame({"model": ["x", "y", "z"], "value": [0.6, 0.5, 0.2], "ci_low": 0.1, "ci_high": 0.7})
-    table = table.assign(rank=[1, 2, 3], rank_low=[1, 1, 3], rank_high=[2, 2, 3], letters=["a", "ab", "b"])
+    table = pd.DataFrame(
+        {
+            "model": ["x", "y", "z"],
+            "value": [0.6, 0.5, 0.2],
+            "ci_low": 0.1,
+            "ci_high": 0.7,
+        }
+    )
+    table = table.assign(
+        rank=[1, 2, 3],
+        rank_low=[1, 1, 3],
+        rank_high=[2, 2, 3],
+        letters=["a", "ab", "b"],
+    )
     axes = figures.ranks(table)
     assert texts(axes[0].get_yticklabels()) == ["x", "y", "z"]
     assert axes[2].lines[0].get_xdata().tolist() == [0.6, 0.5, 0.2]
-    assert [segment[:, 0].tolist() for segment in axes[0].collections[0].get_segments()] == [[1, 2], [1, 2], [3, 3]]
+    assert [
+        segment[:, 0].tolist() for segment in axes[0].collections[0].get_segments()
+    ] == [[1, 2], [1, 2], [3, 3]]
     assert [list(line.get_ydata()) for line in axes[1].lines] == [[0, 1], [1, 2]]
     assert texts(axes[1].get_xticklabels()) == ["a", "b"]
 
 
-def test_a_map_of_accuracy_draws_each_language_in_its_step_with_its_own_marker():
-    world = pd.DataFrame({"latitude": [0.0, 10.0, np.nan], "longitude": [0.0, 175.0, 1.0]})
-    places = pd.DataFrame({"latitude": [0.0, 10.0, np.nan], "longitude": [0.0, -175.0, 1.0], "value": [0.0, 1.0, 0.5]})
-    axis = figures.accuracy_map(world, places, "accuracy")
-    grey, *steps = axis.collections
-    assert len(grey.get_offsets()) == 2
-    assert [len(step.get_offsets()) for step in steps] == [1, 0, 0, 0, 1]
-    assert steps[-1].get_offsets().tolist() == [[185.0, 10.0]]  # cut at 170 degrees west
-    legend = texts(axis.figure.legends[0].get_texts())
-    assert legend == ["0 to 10 % (1)", "10 to 25 % (0)", "25 to 50 % (0)", "50 to 75 % (0)", "75 to 100 % (1)"]
-
-
 def test_a_profile_draws_one_model_by_language_above_the_mean_of_the_others():
-    table = pd.DataFrame({"language": ["A", "B"], "group": ["low", "high"], "value": [0.2, 0.4], "others": [0.1, 0.5]})
+    table = pd.DataFrame(
+        {
+            "language": ["A", "B"],
+            "group": ["low", "high"],
+            "value": [0.2, 0.4],
+            "others": [0.1, 0.5],
+        }
+    )
     table = table.assign(ci_low=table["value"] - 0.1, ci_high=table["value"] + 0.1)
     axis = figures.profile(table, ["low", "high"])
     others, low, high = axis.lines
     assert others.get_ydata().tolist() == [0.5, 0.1]
     assert (low.get_xdata().tolist(), low.get_ydata().tolist()) == ([1], [0.2])
     assert (high.get_xdata().tolist(), high.get_ydata().tolist()) == ([0], [0.4])
-    assert texts(axis.get_xticklabels()) == ["B", "A"]  # below the axis, where they cross nothing
-    assert texts(axis.figure.legends[0].get_texts()) == ["mean of other models", "low", "high"]
+    assert texts(axis.get_xticklabels()) == [
+        "B",
+        "A",
+    ]  # below the axis, where they cross nothing
+    assert texts(axis.figure.legends[0].get_texts()) == [
+        "mean of other models",
+        "low",
+        "high",
+    ]
     assert axis.get_legend() is None
     alone = figures.profile(table.assign(others=np.nan), ["low", "high"])
     assert len(alone.lines) == 2
-
-
-def test_the_heatmap_of_overlaps_puts_each_pair_below_the_diagonal_and_parts_the_groups():
-    table = pd.DataFrame({"panel": "TC", "first": ["c", "a"], "second": ["a", "b"], "value": [0.2, 0.4]})
-    (axis,) = figures.overlap_heatmap(table, ["a", "b", "c"], ["x", "x", "y"], "IoU")
-    cells = np.ma.filled(axis.collections[0].get_array(), np.nan)
-    np.testing.assert_array_equal(cells, [[np.nan] * 3, [0.4, np.nan, np.nan], [0.2, np.nan, np.nan]])
-    assert texts(axis.texts) == ["40", "20"]
-    (line,) = axis.lines
-    assert line.get_xydata().tolist() == [[0, 2], [2, 2], [2, 3]]
-
-
-def test_the_checks_of_a_mixed_model_show_every_residual_and_every_effect():
-    rng = np.random.default_rng(0)
-    rows = pd.DataFrame({"fitted": rng.random(40), "residual": rng.normal(size=40), "model": ["a", "b"] * 20})
-    effects = pd.DataFrame({"name": ["language"] * 9 + ["model"] * 3, "value": rng.normal(size=12)})
-    axes = figures.mixed_checks(rows, effects)
-    assert sum(len(line.get_xdata()) for line in axes[0, 0].lines[:2]) == 40
-    residuals, languages_, others = (axis.lines[0].get_ydata() for axis in axes.ravel()[1:])
-    np.testing.assert_allclose(residuals, sorted(rows["residual"]))
-    np.testing.assert_allclose(languages_, sorted(effects["value"][:9]))
-    assert np.std(others, ddof=1) == pytest.approx(1)
-    assert axes[1, 0].get_title() == "effects of: language"
 
 
 def test_two_ways_have_one_scale_a_line_of_equality_and_a_panel_for_each_set():
@@ -243,52 +236,28 @@ def test_two_ways_have_one_scale_a_line_of_equality_and_a_panel_for_each_set():
             "other": [0.5, 0.2, 0.6, 0, 1],
         }
     )
-    axes = figures.two_ways(table, "base", "other", "set", "model", "in use", "other words")
+    axes = figures.two_ways(
+        table, "base", "other", "set", "model", "in use", "other words"
+    )
     assert [axis.get_title() for axis in axes] == ["a", "b", "c", "d"]
-    assert {axis.get_xlim() for axis in axes} == {axis.get_ylim() for axis in axes} == {(-0.04, 1.04)}
+    assert (
+        {axis.get_xlim() for axis in axes}
+        == {axis.get_ylim() for axis in axes}
+        == {(-0.04, 1.04)}
+    )
     assert axes[0].lines[0].get_slope() == 1
-    assert [part.get_offsets().tolist() for part in axes[0].collections] == [[[0.5, 0.5]], [[0.5, 0.2]]]
-    assert (axes[0].figure.get_supxlabel(), axes[0].figure.get_supylabel()) == ("in use", "other words")
-    assert texts(axes[0].figure.legends[0].get_texts()) == ["x", "y"]
-    assert axes[0].get_gridspec().ncols == 2  # four panels are two by two, not three and one
-
-
-def test_lines_of_size_are_least_squares_on_the_log_odds_and_no_two_look_alike():
-    odds = np.exp([-2.0, -1, 0])
-    rows = [
-        (f"s{place}", size, value)
-        for place in range(9)
-        for size, value in zip([1, 10, 100], odds / (1 + odds), strict=True)
+    assert [part.get_offsets().tolist() for part in axes[0].collections] == [
+        [[0.5, 0.5]],
+        [[0.5, 0.2]],
     ]
-    table = pd.DataFrame(rows, columns=["series", "size", "value"]).assign(panel="English")
-    (axis,) = figures.size_lines(table, "size", "GFLOPs", [1, 10, 100])
-    marks, line = axis.lines[:2]
-    np.testing.assert_allclose(line.get_ydata(), marks.get_ydata())  # three points on one line
-    assert axis.get_yscale() == "logit"
-    handles = axis.figure.legends[0].legend_handles
-    assert len({(each.get_color(), each.get_marker()) for each in handles}) == 9
-
-
-def test_steps_over_time_end_at_the_last_date_of_their_panel_and_carry_their_names():
-    dates = pd.to_datetime(["2021-01-01", "2022-01-01", "2023-01-01"])
-    table = pd.DataFrame({"set": "one", "line": ["A", "A", "B"], "date": dates, "value": [0.1, 0.3, 0.3]})
-    axes = figures.steps_over_time(table.assign(ci_low=0.05, ci_high=0.4), "set", "line", "best", bold=["A"])
-    assert [axis.get_title(loc="left") for axis in axes] == ["one"]
-    assert texts(axes[0].texts) == ["A 30", "B 30"]
-    heights = [text.xy[1] for text in axes[0].texts]
-    assert heights[1] > heights[0]  # equal ends are written apart
-    assert axes[0].lines[0].get_ydata().tolist() == [0.1, 0.3, 0.3]
-
-
-def test_two_triangles_hold_the_two_numbers_of_a_pair_and_leave_what_is_missing_blank():
-    table = pd.DataFrame({"set": "one", "first": ["A", "A"], "second": ["B", "C"], "note": ["12, 3", "4, 5"]})
-    table = table.assign(inside=[0.5, -0.25], across=[0.75, np.nan])
-    axes = figures.two_triangles(table, "set", "inside", "across", "note", "tau")
-    cells = axes[0].collections[0].get_array().filled(np.nan)
-    assert cells[1, 0] == 0.5
-    assert cells[0, 1] == 0.75
-    assert np.isnan(cells[[0, 1, 0], [0, 2, 2]]).all()
-    assert sorted(texts(axes[0].texts)) == ["-0.25\n4, 5", "0.50\n12, 3", "0.75\n12, 3"]
+    assert (axes[0].figure.get_supxlabel(), axes[0].figure.get_supylabel()) == (
+        "in use",
+        "other words",
+    )
+    assert texts(axes[0].figure.legends[0].get_texts()) == ["x", "y"]
+    assert (
+        axes[0].get_gridspec().ncols == 2
+    )  # four panels are two by two, not three and one
 
 
 def test_cost_fronts_number_the_models_of_the_front_and_leave_out_those_without_a_cost():
@@ -304,16 +273,29 @@ def test_cost_fronts_number_the_models_of_the_front_and_leave_out_those_without_
     )
     axes = figures.cost_fronts(points, "mean recall")
     assert [axis.get_xlabel() for axis in axes] == ["millions", "GFLOPs"]
-    assert [[text.get_text() for text in axis.texts] for axis in axes] == [["2", "1"]] * 2
-    assert [sum(len(line.get_xdata()) for line in axis.lines[:2]) for axis in axes] == [3, 2]
-    assert [text.get_text() for text in axes[0].figure.legends[0].get_texts()] == ["English", "many", "c", "a"]
+    assert [[text.get_text() for text in axis.texts] for axis in axes] == [
+        ["2", "1"]
+    ] * 2
+    assert [sum(len(line.get_xdata()) for line in axis.lines[:2]) for axis in axes] == [
+        3,
+        2,
+    ]
+    assert [text.get_text() for text in axes[0].figure.legends[0].get_texts()] == [
+        "English",
+        "many",
+        "c",
+        "a",
+    ]
 
 
 def test_points_answer_to_the_pointer_where_they_are_drawn():
     _, axis = matplotlib.pyplot.subplots()
     axis.plot([0, 1], [0, 1])
     points = pd.DataFrame({"x": [0, 1], "y": [0, 1], "text": ["low", "<high>"]})
-    found = re.findall(r'left:([\d.]+)%;top:([\d.]+)%" title="(.*?)"', figures.show(axis, "c", "a", points=points).data)
+    found = re.findall(
+        r'left:([\d.]+)%;top:([\d.]+)%" title="(.*?)"',
+        figures.show(axis, "c", "a", points=points).data,
+    )
     (left, bottom, _), (right, top, last) = found
     assert 0 < float(left) < 25 < 75 < float(right) < 100
     assert 0 < float(top) < 25 < 75 < float(bottom) < 100

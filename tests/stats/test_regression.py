@@ -11,7 +11,9 @@ from babelatlas.stats import regression
 def test_a_regression_line_equals_that_of_scipy_and_lies_in_its_band(pairs):
     band = regression.regression_band(pairs, "x", "y", n_resamples=200)
     fit = scipy_stats.linregress(pairs.x, pairs.y)
-    assert band.y.tolist() == pytest.approx((fit.intercept + fit.slope * band.x).tolist())
+    assert band.y.tolist() == pytest.approx(
+        (fit.intercept + fit.slope * band.x).tolist()
+    )
     assert band.x.iloc[[0, -1]].tolist() == [pairs.x.min(), pairs.x.max()]
     assert ((band.ci_low <= band.y) & (band.y <= band.ci_high)).all()
 
@@ -26,8 +28,11 @@ def test_an_exact_log_linear_fall_is_found_exactly():
 
 
 def test_a_noisy_log_linear_fit_equals_ordinary_least_squares():
-    # statsmodels 0.15: OLS(accuracy, add_constant(log(classes))).fit(): params, rsquared
-    row = regression.log_linear_fit([50, 100, 200, 400, 800], [0.91, 0.80, 0.75, 0.62, 0.58]).iloc[0]
+    # statsmodels 0.15: OLS(accuracy, add_constant(log(classes))).fit(): params,
+    # rsquared
+    row = regression.log_linear_fit(
+        [50, 100, 200, 400, 800], [0.91, 0.80, 0.75, 0.62, 0.58]
+    ).iloc[0]
     assert row[["intercept", "slope", "r2"]].tolist() == pytest.approx(
         [1.3740839199410753, -0.12118638343467268, 0.9762036524626453]
     )
@@ -52,33 +57,64 @@ def test_the_interval_of_a_slope_covers_the_truth_and_counts_clusters():
         ([2, 10], "two results, and any line passes through both"),
     ],
 )
-def test_too_few_numbers_of_classes_give_a_row_without_a_fit_that_says_why(sizes, reason):
-    row = regression.log_linear_fit(sizes, np.linspace(0.2, 0.4, len(sizes)), n_resamples=20).iloc[0]
+def test_too_few_numbers_of_classes_give_a_row_without_a_fit_that_says_why(
+    sizes, reason
+):
+    row = regression.log_linear_fit(
+        sizes, np.linspace(0.2, 0.4, len(sizes)), n_resamples=20
+    ).iloc[0]
     assert row.reason == reason
-    assert row[["intercept", "slope", "per_doubling", "ci_low", "ci_high", "r2", "max_residual"]].isna().all()
+    assert (
+        row[
+            [
+                "intercept",
+                "slope",
+                "per_doubling",
+                "ci_low",
+                "ci_high",
+                "r2",
+                "max_residual",
+            ]
+        ]
+        .isna()
+        .all()
+    )
     assert row.n == row.n_clusters == len(sizes)
 
 
 def test_a_fit_is_made_where_one_subset_alone_has_another_number_of_classes():
-    # A language of 11 classes, with 20 subsets of 10: the least that a curve of a run has.
-    row = regression.log_linear_fit([10] * 20 + [11], [*np.linspace(0.3, 0.5, 20), 0.39], n_resamples=200).iloc[0]
+    # A language of 11 classes, with 20 subsets of 10: the least that a curve of a run
+    # has.
+    row = regression.log_linear_fit(
+        [10] * 20 + [11], [*np.linspace(0.3, 0.5, 20), 0.39], n_resamples=200
+    ).iloc[0]
     assert row.reason == ""
-    assert np.isfinite(row[["per_doubling", "ci_low", "ci_high", "r2"]].astype(float)).all()
+    assert np.isfinite(
+        row[["per_doubling", "ci_low", "ci_high", "r2"]].astype(float)
+    ).all()
 
 
 def test_a_constant_accuracy_has_a_flat_fit_that_explains_nothing():
-    row = regression.log_linear_fit([1, 10, 100], [0.5, 0.5, 0.5], n_resamples=20).iloc[0]
+    row = regression.log_linear_fit([1, 10, 100], [0.5, 0.5, 0.5], n_resamples=20).iloc[
+        0
+    ]
     assert (row.per_doubling, row.reason) == (0, "")
     assert np.isnan(row.r2)
 
 
 def test_rows_of_one_draw_have_no_interval_and_so_no_fit():
     row = regression.log_linear_fit([2, 4, 8], [0.9, 0.7, 0.5], ["a", "a", "a"]).iloc[0]
-    assert row.reason == "all results belong together, and an interval needs two that do not"
+    assert (
+        row.reason
+        == "all results belong together, and an interval needs two that do not"
+    )
     assert (row.n, row.n_clusters) == (3, 1)
 
 
 def test_a_fit_over_numbers_of_classes_refuses_gaps_and_no_classes():
-    for sizes, accuracy in [([1, 2, 4], [0.5, np.nan, 0.2]), ([0, 2, 4], [0.5, 0.4, 0.2])]:
+    for sizes, accuracy in [
+        ([1, 2, 4], [0.5, np.nan, 0.2]),
+        ([0, 2, 4], [0.5, 0.4, 0.2]),
+    ]:
         with pytest.raises(InputError, match="numbers of 1 or more, and no gaps"):
             regression.log_linear_fit(sizes, accuracy)

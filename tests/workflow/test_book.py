@@ -1,6 +1,8 @@
-"""The pages as a reader meets them: opened from disk in a headless browser, without a network.
+"""The pages as a reader meets them: opened from disk in a headless browser, without a
+network.
 
-They are those of the small run, or of the book that --book or the environment variable BOOK names.
+They are those of the small run, or of the book that --book or the environment variable
+BOOK names.
 """
 
 import json
@@ -24,12 +26,18 @@ def browser(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def visits(browser, book) -> dict[str, dict]:
-    """What opening each page of the contents showed: its title, figures, tables, messages, requests and width."""
+    """What opening each page of the contents showed: its title, figures, tables,
+    messages, requests and width.
+    """
     return {page.stem: visit(browser, page) for page in built_pages.files(book)}
 
 
 def test_no_address_is_escaped_twice(book):
-    wrong = [page.name for page in book.glob("*.html") if re.search('href="[^"]*&amp;amp;', page.read_text("utf-8"))]
+    wrong = [
+        page.name
+        for page in book.glob("*.html")
+        if re.search('href="[^"]*&amp;amp;', page.read_text("utf-8"))
+    ]
     assert wrong == []
 
 
@@ -37,13 +45,15 @@ def visit(browser, page: Path) -> dict:
     browser.get_log("performance"), browser.get_log("browser")
     browsing.show(browser, page.as_uri(), DESKTOP)
     browser.execute_script("window.scrollTo(0, document.body.scrollHeight)")
-    browser.execute_async_script(  # also those further down, and those of the other theme
+    # also those further down, and those of the other theme
+    browser.execute_async_script(
         """const done = arguments[0], all = [...document.images];
         all.forEach(i => i.loading = "eager");
         Promise.allSettled(all.map(i => i.decode())).then(() => done())"""
     )
     seen = browser.execute_script(
-        """const main = document.querySelector("main") || document.body, all = (css) => [...main.querySelectorAll(css)];
+        """const main = document.querySelector("main") || document.body;
+        const all = (css) => [...main.querySelectorAll(css)];
         return {
           title: document.title,
           text: main.innerText,
@@ -52,29 +62,60 @@ def visit(browser, page: Path) -> dict:
           errors: all(".output.stderr, .output.traceback, .problematic").map(e => e.innerText)}"""
     )
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
-    seen["width"] = browser.execute_script("return document.documentElement.scrollWidth")
-    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-    sent = [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
-    seen["requests"] = [url for url in sent if not url.startswith(("file:", "data:", "blob:", "about:"))]
-    seen["messages"] = [entry["message"] for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
+    seen["width"] = browser.execute_script(
+        "return document.documentElement.scrollWidth"
+    )
+    events = [
+        json.loads(entry["message"])["message"]
+        for entry in browser.get_log("performance")
+    ]
+    sent = [
+        event["params"]["request"]["url"]
+        for event in events
+        if event["method"] == "Network.requestWillBeSent"
+    ]
+    seen["requests"] = [
+        url for url in sent if not url.startswith(("file:", "data:", "blob:", "about:"))
+    ]
+    seen["messages"] = [
+        entry["message"]
+        for entry in browser.get_log("browser")
+        if entry["level"] == "SEVERE"
+    ]
     return seen
 
 
-def test_every_page_has_a_title_of_its_own_and_fits_a_phone_and_notebooks_open_with_their_takeaway(visits):
+def test_every_page_has_a_title_of_its_own_and_fits_a_phone_and_notebooks_open_with_their_takeaway(
+    visits,
+):
     titles = [seen["title"] for seen in visits.values()]
     assert all(titles)
     assert len(set(titles)) == len(titles), sorted(titles)
-    assert {page: seen["width"] for page, seen in visits.items() if seen["width"] > PHONE["width"]} == {}
-    assert [page for page, seen in visits.items() if page[:2].isdigit() and "Takeaway" not in seen["text"]] == []
+    assert {
+        page: seen["width"]
+        for page, seen in visits.items()
+        if seen["width"] > PHONE["width"]
+    } == {}
+    assert [
+        page
+        for page, seen in visits.items()
+        if page[:2].isdigit() and "Takeaway" not in seen["text"]
+    ] == []
 
 
-def test_every_figure_is_drawn_has_a_text_for_those_who_cannot_see_it_and_a_caption(visits):
-    images = [(page, image) for page, seen in visits.items() for image in seen["images"]]
+def test_every_figure_is_drawn_has_a_text_for_those_who_cannot_see_it_and_a_caption(
+    visits,
+):
+    images = [
+        (page, image) for page, seen in visits.items() for image in seen["images"]
+    ]
     assert len(images) >= 10
     for page, image in images:
         assert image["alt"].strip(), f"an image of {page} has no alt text"
         assert image["width"] > 0, f"an image of {page} is not shown: {image['alt']}"
-    assert all(caption.strip() for seen in visits.values() for caption in seen["captions"])
+    assert all(
+        caption.strip() for seen in visits.values() for caption in seen["captions"]
+    )
 
 
 @pytest.mark.parametrize("kind", ["errors", "requests", "messages"])
@@ -82,23 +123,46 @@ def test_no_page_shows_an_error_asks_the_network_or_writes_to_the_console(visits
     assert {page: seen[kind] for page, seen in visits.items() if seen[kind]} == {}
 
 
-def test_a_table_sorts_filters_chooses_columns_and_has_an_address_for_each_row(browser, book):
+def test_a_table_sorts_filters_chooses_columns_and_has_an_address_for_each_row(
+    browser, book
+):
     page = (book / "26_models.html").as_uri()
     browsing.show(browser, page, DESKTOP)
     tables = browser.find_elements("css selector", "figure.atlas-table")
-    table = next(one for one in tables if len(one.find_elements("css selector", "tbody tr")) >= 20)
+    table = next(
+        one
+        for one in tables
+        if len(one.find_elements("css selector", "tbody tr")) >= 20
+    )
     rows = table.find_elements("css selector", "tbody tr")
-    assert max(len(one.find_elements("css selector", "thead th:not([hidden])")) for one in tables) <= 8
+    assert (
+        max(
+            len(one.find_elements("css selector", "thead th:not([hidden])"))
+            for one in tables
+        )
+        <= 8
+    )
     head = table.find_element("css selector", "thead th.number")
-    column, button, orders = head.get_property("cellIndex"), head.find_element("css selector", "button"), []
+    column, button, orders = (
+        head.get_property("cellIndex"),
+        head.find_element("css selector", "button"),
+        [],
+    )
     for _ in range(2):
         browser.execute_script("arguments[0].focus()", button)
         button.send_keys("\n")
-        cells = table.find_elements("css selector", f"tbody tr > :nth-child({column + 1})")
-        texts = [cell.get_attribute("textContent").replace(",", "").replace("−", "-") for cell in cells]
+        cells = table.find_elements(
+            "css selector", f"tbody tr > :nth-child({column + 1})"
+        )
+        texts = [
+            cell.get_attribute("textContent").replace(",", "").replace("−", "-")
+            for cell in cells
+        ]
         orders.append([float(text) for text in texts if text != "–"])
     assert orders[0] == orders[1][::-1] == sorted(orders[0])
-    first = browser.execute_script("return arguments[0].querySelector('tbody th').firstChild.textContent", table)
+    first = browser.execute_script(
+        "return arguments[0].querySelector('tbody th').firstChild.textContent", table
+    )
     table.find_element("css selector", "input[type=search]").send_keys(first)
     shown = table.find_elements("css selector", "tbody tr:not([hidden])")
     assert 0 < len(shown) < len(rows)
@@ -108,7 +172,9 @@ def test_a_table_sorts_filters_chooses_columns_and_has_an_address_for_each_row(b
     assert "atlas-target" in browser.find_element("id", row).get_attribute("class")
 
 
-def test_the_search_finds_a_language_by_either_name_and_chapters_before_300_pages_of_languages(browser, book):
+def test_the_search_finds_a_language_by_either_name_and_chapters_before_300_pages_of_languages(
+    browser, book
+):
     from selenium.webdriver.support.ui import WebDriverWait
 
     def found(words):

@@ -1,7 +1,9 @@
-"""Every number of a takeaway, computed again from the tables of its page, or from what ships, by other code.
+"""Every number of a takeaway, computed again from the tables of its page, or from what
+ships, by other code.
 
-The tables of a page are the data behind its figures and tables, as the book offers them (`data/charts`). A takeaway of
-the book that has a number and no computation here fails, so that a new one brings its own.
+The tables of a page are the data behind its figures and tables, as the book offers them
+(`data/charts`). A takeaway of the book that has a number and no computation here fails,
+so that a new one brings its own.
 """
 
 import re
@@ -19,9 +21,13 @@ from babelatlas.base.paths import DATA
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif("not config.getoption('--book')", reason="needs the tables of the demo: run with --book"),
+    pytest.mark.skipif(
+        "not config.getoption('--book')",
+        reason="needs the tables of the demo: run with --book",
+    ),
 ]
-# Numbers in a takeaway: not those of years, of models' names or of metrics such as recall@1.
+# Numbers in a takeaway: not those of years, of models' names or of metrics such as
+# recall@1.
 NUMBER = re.compile(r"(?<![\w@/.,–-])\d[\d.,]*(?<![.,])(?![\w/-])")
 NO_COUNT = re.compile(r"\b(?:19|20)\d\d\b|\S*[A-Za-z][-@]\w*\d\w*\S*|\b[A-Z]\w*-\d+\b")
 
@@ -30,7 +36,10 @@ class Charts:
     """The data of one page's figures and tables."""
 
     def __init__(self, book: Path, page: str):
-        files = sorted((book / "data" / "charts").glob(f"{page}-*.csv"), key=lambda path: (len(path.stem), path.stem))
+        files = sorted(
+            (book / "data" / "charts").glob(f"{page}-*.csv"),
+            key=lambda path: (len(path.stem), path.stem),
+        )
         self.page, self.tables = page, [pd.read_csv(file) for file in files]
 
     def having(self, *columns: str) -> pd.DataFrame:
@@ -43,16 +52,22 @@ class Charts:
 def numbers(text: str) -> set[str]:
     """Return the numbers of a takeaway, without its intervals.
 
-    >>> sorted(numbers("Since 2021 ViT-B-16 gained 3.0 points (1–4) of recall@1 in 7,208 languages."))
+    >>> takeaway = "Since 2021 ViT-B-16 gained 3.0 points (1–4) in 7,208 languages."
+    >>> sorted(numbers(takeaway))
     ['3.0', '7,208']
     """
-    plain = re.sub(r"\(\d[^)]*–[^)]*\)", "", text)
+    plain = re.sub(r"\(−?\d[^)]*(?:–| to )[^)]*\)", "", text)
     return set(NUMBER.findall(NO_COUNT.sub("", plain)))
 
 
 def first(texts: pd.Series) -> pd.Series:
     """Return the value before each interval, as of "6.5 (3.9–8.6)"."""
-    return texts.astype(str).str.replace("−", "-").str.extract(r"^\+?(-?[\d.,]+)")[0].astype(float)
+    return (
+        texts.astype(str)
+        .str.replace("−", "-")
+        .str.extract(r"^\+?(-?[\d.,]+)")[0]
+        .astype(float)
+    )
 
 
 @cache
@@ -73,8 +88,12 @@ def leaderboard(charts: Charts) -> list[str]:
 
 
 def working_languages(charts: Charts) -> list[str]:
-    """A language is a dot of the map, whose row has its state; the codes of one language share it."""
-    states = charts.having("glottocode", "latitude", "group").drop_duplicates("glottocode")["group"]
+    """A language is a dot of the map, whose row has its state; the codes of one
+    language share it.
+    """
+    states = charts.having("glottocode", "latitude", "group").drop_duplicates(
+        "glottocode"
+    )["group"]
     return [f"{(states == 'usable').sum()}", f"{(states == 'borderline').sum()}"]
 
 
@@ -85,7 +104,10 @@ def home(charts: Charts) -> list[str]:
 def rich_and_poor(charts: Charts) -> list[str]:
     rows = charts.having("model", "group", "series", "value")
     wide = rows.pivot(index="model", columns=["series", "group"], values="value")
-    gaps = [100 * (wide[name]["high"] - wide[name]["low"]).mean() for name in rows["series"].unique()]
+    gaps = [
+        100 * (wide[name]["high"] - wide[name]["low"]).mean()
+        for name in rows["series"].unique()
+    ]
     return [f"{gap:.0f}" for gap in gaps]
 
 
@@ -95,14 +117,18 @@ def gap_over_time(charts: Charts) -> list[str]:
 
 
 def predictors(charts: Charts) -> list[str]:
-    effects = charts.having("effect", "points of accuracy", "degrees of freedom").set_index("effect")
+    effects = charts.having(
+        "effect", "points of accuracy", "degrees of freedom"
+    ).set_index("effect")
     listed = effects.loc[["being a training language"], "points of accuracy"]
     recipes = charts.having("training recipe", "languages listed")
     return [f"{first(listed).iloc[0]:.1f}", f"{len(recipes)}"]
 
 
 def filtering(charts: Charts) -> list[str]:
-    shares = charts.having("filters", "share of others' recall left (%)").query("filter == 'filters for English'")
+    shares = charts.having("filters", "share of others' recall left (%)").query(
+        "filter == 'filters for English'"
+    )
     left = first(shares["share of others' recall left (%)"]).mean()
     return [f"{left:.0f}", f"{len(charts.having('no filter', 'LAION-2B'))}"]
 
@@ -111,9 +137,15 @@ def model_size(charts: Charts) -> list[str]:
     rows = charts.having("series", "title", "gflops", "panel", "value")
     points = []
     for _, panel in rows.groupby("panel"):
-        by_data = panel.assign(size=np.log10(panel["gflops"])).groupby("series")[["size", "value"]]
-        centred = panel[["value"]].assign(size=np.log10(panel["gflops"])) - by_data.transform("mean")
-        slope = (centred["size"] * centred["value"]).sum() / (centred["size"] ** 2).sum()
+        by_data = panel.assign(size=np.log10(panel["gflops"])).groupby("series")[
+            ["size", "value"]
+        ]
+        centred = panel[["value"]].assign(
+            size=np.log10(panel["gflops"])
+        ) - by_data.transform("mean")
+        slope = (centred["size"] * centred["value"]).sum() / (
+            centred["size"] ** 2
+        ).sum()
         points.append(f"{100 * slope:.1f}")
     return points
 
@@ -129,33 +161,54 @@ def training_languages(charts: Charts) -> list[str]:
 
 
 def task_agreement(charts: Charts) -> list[str]:
-    pairs = charts.having("zero-shot accuracy", "text-to-image recall@1").query("lang != 'en'")
+    pairs = charts.having("zero-shot accuracy", "text-to-image recall@1").query(
+        "lang != 'en'"
+    )
     values = pairs[["zero-shot accuracy", "text-to-image recall@1"]]
     centred = values - values.groupby(pairs["lang"]).transform("mean")
     return [f"{np.corrcoef(centred.to_numpy().T)[0, 1]:.2f}"]
 
 
 def photographs(charts: Charts) -> list[str]:
-    rows = charts.having("lang", "value", "series").query("series == '100 random classes'").set_index("lang")["value"]
+    rows = (
+        charts.having("lang", "value", "series")
+        .query("series == '100 random classes'")
+        .set_index("lang")["value"]
+    )
     return [f"{100 * rows['en']:.1f}", f"{100 * rows.drop('en').max():.1f}"]
 
 
 def tux_paint(charts: Charts) -> list[str]:
     rows = charts.having("texts", "text to picture (%)", "chance (%)")
-    shares = zip(first(rows["text to picture (%)"]) / 100, rows["texts"], rows["chance (%)"] / 100, strict=True)
-    tests = [scipy_stats.binomtest(round(share * n), n, chance, "greater") for share, n, chance in shares]
+    shares = zip(
+        first(rows["text to picture (%)"]) / 100,
+        rows["texts"],
+        rows["chance (%)"] / 100,
+        strict=True,
+    )
+    tests = [
+        scipy_stats.binomtest(round(share * n), n, chance, "greater")
+        for share, n, chance in shares
+    ]
     above = [test.pvalue < 0.025 / len(rows) for test in tests]
     return [f"{sum(above)}", f"{len(rows)}"]
 
 
 def reasoning(charts: Charts) -> list[str]:
-    models = charts.having("language", "title", "value").query("not title.str.contains('[Pp]eople')", engine="python")
+    models = charts.having("language", "title", "value").query(
+        "not title.str.contains('[Pp]eople')", engine="python"
+    )
     people = charts.having("language", "accuracy of people (%)")
-    return [f"{100 * models['value'].max():.1f}", f"{first(people['accuracy of people (%)']).min():.1f}"]
+    return [
+        f"{100 * models['value'].max():.1f}",
+        f"{first(people['accuracy of people (%)']).min():.1f}",
+    ]
 
 
 def translated_captions(charts: Charts) -> list[str]:
-    return [f"{charts.having('way', 'language', 'lowest translator')['language'].nunique() - 1}"]
+    return [
+        f"{charts.having('way', 'language', 'lowest translator')['language'].nunique() - 1}"
+    ]
 
 
 def captioning(charts: Charts) -> list[str]:
@@ -163,18 +216,25 @@ def captioning(charts: Charts) -> list[str]:
     rows = rows[rows["comparisons"].str.startswith("all")]
     people = rows[rows["references"].str.startswith("people")].iloc[0]
     translated = rows[rows["references"].str.startswith("translated")].iloc[0]
-    return [f"{first(pd.Series([row['same sign (%)']]))[0]:.1f}" for row in (people, translated)]
+    return [
+        f"{first(pd.Series([row['same sign (%)']]))[0]:.1f}"
+        for row in (people, translated)
+    ]
 
 
 def ambiguous_words(charts: Charts) -> list[str]:
-    rows = charts.having("panel", "model", "kind", "value").query("panel == 'maximum GIC'")
+    rows = charts.having("panel", "model", "kind", "value").query(
+        "panel == 'maximum GIC'"
+    )
     wide = rows.pivot(index="model", columns="kind", values="value").dropna()
     return [f"{(wide['reported'] <= wide['choosing alone']).sum()}", f"{len(wide)}"]
 
 
 def models(charts: Charts) -> list[str]:
     rows = charts.having("model", "languages", "listed")
-    many = rows[(rows["languages"] >= 40) & ~rows["name"].str.startswith("bridge-")]  # those are of this study
+    many = rows[
+        (rows["languages"] >= 40) & ~rows["name"].str.startswith("bridge-")
+    ]  # those are of this study
     return [f"{len(many)}", "40", f"{(many['listed'] == '–').sum()}"]
 
 
@@ -185,7 +245,9 @@ def generative_models(charts: Charts) -> list[str]:
 
 
 def baselines(charts: Charts) -> list[str]:
-    items = pd.read_parquet(DATA / "released" / "vizwiz_items.parquet", columns=["lang", "model", "image"])
+    items = pd.read_parquet(
+        DATA / "released" / "vizwiz_items.parquet", columns=["lang", "model", "image"]
+    )
     cells = items[items["lang"] != "en"].groupby(["lang", "model"])["image"].nunique()
     return [f"{(cells == 500).sum()}"]
 
@@ -193,13 +255,17 @@ def baselines(charts: Charts) -> list[str]:
 def documents(charts: Charts) -> list[str]:
     rows = charts.having("kind", "models", "same (%)", "others (%)").set_index("kind")
     rows = rows.loc[["many vectors", "one vector"]]
-    lost = ((rows["same (%)"] - rows["others (%)"]) * rows["models"]).sum() / rows["models"].sum()
+    lost = ((rows["same (%)"] - rows["others (%)"]) * rows["models"]).sum() / rows[
+        "models"
+    ].sum()
     return [f"{lost:.1f}"]
 
 
 def labels(charts: Charts) -> list[str]:
     world = set(pd.read_csv(DATA / "glottolog.csv")["glottocode"])
-    labelled = set(charts.having("language", "glottocode", "nllb")["glottocode"].dropna())
+    labelled = set(
+        charts.having("language", "glottocode", "nllb")["glottocode"].dropna()
+    )
     labelled.add("stan1293")  # English, whose names are where labels come from
     return [f"{len(world):,}", f"{len(labelled & world)}", "10"]
 
@@ -211,11 +277,24 @@ def label_quality(charts: Charts) -> list[str]:
 
 def prompts(charts: Charts) -> list[str]:
     swapped = charts.having("first model", "p, label alone", "p, templates")
-    p = [swapped[name].str.extract(r"([\d.]+)")[0].astype(float) for name in ("p, label alone", "p, templates")]
-    by_language = charts.having("models", "pairs that change places", "pairs that differ significantly and do")
-    every = by_language.query("`resource group` == 'all'")["pairs that differ significantly and do"]
-    n_pairs = by_language["pairs that change places"].str.extract(r"of (\d+)")[0].iloc[0]
-    return [f"{((p[0] < 0.05) & (p[1] < 0.05)).sum()}", n_pairs, *every.str.extract(r"^(\d+)")[0]]
+    p = [
+        swapped[name].str.extract(r"([\d.]+)")[0].astype(float)
+        for name in ("p, label alone", "p, templates")
+    ]
+    by_language = charts.having(
+        "models", "pairs that change places", "pairs that differ significantly and do"
+    )
+    every = by_language.query("`resource group` == 'all'")[
+        "pairs that differ significantly and do"
+    ]
+    n_pairs = (
+        by_language["pairs that change places"].str.extract(r"of (\d+)")[0].iloc[0]
+    )
+    return [
+        f"{((p[0] < 0.05) & (p[1] < 0.05)).sum()}",
+        n_pairs,
+        *every.str.extract(r"^(\d+)")[0],
+    ]
 
 
 def intervals(charts: Charts) -> list[str]:
@@ -230,8 +309,40 @@ def scorecard(charts: Charts) -> list[str]:
 
 
 def error_overlap(charts: Charts) -> list[str]:
-    kinds = charts.having("kind", "excess", "p holm", "what").query("what == 'observed'")
-    return [f"{((kinds['p holm'] < 0.05) & (kinds['excess'] > 0)).sum()}", f"{len(kinds)}"]
+    kinds = charts.having("kind", "excess", "p holm", "what").query(
+        "what == 'observed'"
+    )
+    return [
+        f"{((kinds['p holm'] < 0.05) & (kinds['excess'] > 0)).sum()}",
+        f"{len(kinds)}",
+    ]
+
+
+def accuracy_and_recall(charts: Charts) -> list[str]:
+    rows = charts.having("data", "model", "lang", "accuracy", "recall")
+    rows = rows[rows["data"].str.startswith("stamps") & (rows["lang"] != "en")]
+    ranks = rows.groupby("model")[["accuracy", "recall"]].rank()
+    ranks -= ranks.groupby(rows["model"]).transform("mean")
+    return [f"{ranks.corr().iloc[0, 1]:.2f}"]
+
+
+def number_of_classes(charts: Charts) -> list[str]:
+    curves = charts.having("model", "language", "n_classes", "value")
+    curves = curves[
+        (curves["model"] == "bridge-lite2") & (curves["language"] == "English")
+    ]
+    subsets = pd.read_parquet(DATA / "real_run" / "subsets.parquet")
+    subsets = subsets[subsets["dataset"] == "imagenet-photos"]
+    subsets["value"] = subsets["n_correct"] / subsets["n_images"]
+    means = subsets.groupby(["model", "lang", "n_classes"])["value"].mean().unstack()
+    lowest = []
+    for model in ("bridge-lite2", "bridge-lite0"):
+        kept = means.loc[model].dropna(subset=100)
+        for size in (5, 10, 20, 50):
+            lowest.append(scipy_stats.spearmanr(kept[size], kept[100])[0])
+    curve = curves[curves["n_classes"].isin([5, 10, 20, 50, 100, 1000])]
+    slope, _ = np.polyfit(np.log2(curve["n_classes"]), curve["value"], 1)
+    return [f"{-100 * slope:.1f}", f"{min(lowest):.2f}"]
 
 
 def miniature(charts: Charts) -> list[str]:
@@ -239,17 +350,27 @@ def miniature(charts: Charts) -> list[str]:
 
 
 def this_run(charts: Charts) -> list[str]:
-    return [f"{100 * charts.having('model', 'rank', 'letters', 'title')['value'].max():.1f}"]
+    return [
+        f"{100 * charts.having('model', 'rank', 'letters', 'title')['value'].max():.1f}"
+    ]
 
 
 def disambiguation(charts: Charts) -> list[str]:
-    return [f"{first(charts.having('model', 'TC (%)', 'p (Holm)')['TC (%)']).max():.1f}", "50"]
+    return [
+        f"{first(charts.having('model', 'TC (%)', 'p (Holm)')['TC (%)']).max():.1f}",
+        "50",
+    ]
 
 
 def model(charts: Charts) -> list[str]:
     row = charts.having("data set", "mean (%)", "rank").iloc[0]
     rank, models = re.match(r"(\d+) of (\d+)", row["rank"]).groups()
-    return [f"{first(pd.Series([row['mean (%)']]))[0]:.1f}", f"{row['languages']}", rank, models]
+    return [
+        f"{first(pd.Series([row['mean (%)']]))[0]:.1f}",
+        f"{row['languages']}",
+        rank,
+        models,
+    ]
 
 
 CLAIMS: dict[str, Callable[[Charts], list[str]]] = {
@@ -280,6 +401,8 @@ CLAIMS: dict[str, Callable[[Charts], list[str]]] = {
     "33_intervals": intervals,
     "34_scorecard": scorecard,
     "35_error_overlap": error_overlap,
+    "36_accuracy_and_recall": accuracy_and_recall,
+    "37_number_of_classes": number_of_classes,
     "40_miniature": miniature,
     "41_this_run": this_run,
     "42_disambiguation": disambiguation,

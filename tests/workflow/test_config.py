@@ -1,4 +1,6 @@
-"""A config is a typed model: what is misspelt, missing or of no effect stops a run in one sentence, before any job."""
+"""A config is a typed model: what is misspelt, missing or of no effect stops a run in
+one sentence, before any job.
+"""
 
 import json
 import re
@@ -6,14 +8,14 @@ import re
 import pytest
 import yaml
 
+from atlas_study.workflow import config as configs
+from atlas_study.workflow import notebooks
 from babelatlas.base import published
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import protocol
 from babelatlas.lexicon import labels, senses
 from babelatlas.models import registry
-from babelatlas.workflow import config as configs
-from babelatlas.workflow import notebooks
-from conftest import ROOT, snakemake
+from conftest import ROOT, read_graph, snakemake
 
 CONFIGS = [f"config/{name}.yml" for name in ("demo", "full", "paper")]
 CONFIGS += [f"tests/{name}.yml" for name in ("tiny", "one_language", "no_models")]
@@ -33,12 +35,14 @@ def config():
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_the_configs_that_ship_give_every_notebook_what_it_may_have(name):
-    plan = check(configs.read(ROOT / name))
-    for stage, jobs in plan.stages.items():
-        for job in jobs:
-            given = plan.parameters(stage, *job)
-            given.pop("results", None)  # the folder of the run, which is made when it begins
-            notebooks.check_parameters(plan.notebook(stage.name), given)
+    graph = read_graph(configs.read(ROOT / name))
+    for name, job in graph.plan.all_jobs():
+        is_stage = name in graph.plan.rules
+        given = graph.told(name if is_stage else f"chapter_{name}", job)
+        # The folder of the run, which is made when it begins.
+        given.pop("results", None)
+        notebook = graph.plan.notebook_of(name) if is_stage else name
+        notebooks.check_parameters(graph.plan.notebook(notebook), given)
 
 
 @pytest.mark.parametrize(
@@ -47,52 +51,172 @@ def test_the_configs_that_ship_give_every_notebook_what_it_may_have(name):
         ({"modelz": []}, r"a key 'modelz' that nothing reads: did you mean models\?"),
         ({"seed": True}, "has seed = True"),
         ({"run": "../demo"}, r"has run = '\.\./demo'"),
-        ({"models": ["picto-en", "picto-en"]}, "'picto-en' stands there twice"),
+        ({"models": ["picto-en", "picto-en"]}, "'picto-en' is listed twice"),
         ({"models": ["picto-enn"]}, r"no model 'picto-enn': did you mean picto-en"),
-        ({"models": ["jina-clip-v2"]}, "runs code from the repository jinaai/jina-clip-v2"),
-        ({"datasets": ["pictogram"]}, r"no data set 'pictogram': did you mean pictograms\?"),
-        ({"datasets": ["imagenet-1k"], "protocol_datasets": []}, "'imagenet-1k' needs images"),
+        (
+            {"models": ["jina-clip-v2"]},
+            "runs code from the repository jinaai/jina-clip-v2",
+        ),
+        (
+            {"datasets": ["pictogram"]},
+            r"no data set 'pictogram': did you mean pictograms\?",
+        ),
+        (
+            {"datasets": ["imagenet-1k"], "protocol_datasets": []},
+            "'imagenet-1k' needs images",
+        ),
         ({"images": {"xm360": "/data"}}, r"no data set 'xm360': did you mean xm3600\?"),
         ({"images": {"xm3600": 7}}, "images has xm3600 = 7"),
         ({"images": {"xm3600": "a{b}"}}, "has xm3600 = 'a{b}'"),
-        ({"protocol_datasets": ["pictogram"]}, r"'protocol_datasets' names 'pictogram'.*did you mean pictograms\?"),
-        ({"protocol_datasets": ["pictogram-pairs"]}, "not among its data sets for zero-shot or retrieval"),
-        ({"custom_models": {"mine": "mine.py"}}, "'custom_models' names 'mine', which is not among its models"),
+        (
+            {"protocol_datasets": ["pictogram"]},
+            r"'protocol_datasets' names 'pictogram'.*did you mean pictograms\?",
+        ),
+        (
+            {"protocol_datasets": ["pictogram-pairs"]},
+            "not among its data sets for zero-shot or retrieval",
+        ),
+        (
+            {"custom_models": {"mine": "mine.py"}},
+            "'custom_models' names 'mine', which is not among its models",
+        ),
         ({"custom_models": {"picto-en": "mine.py"}}, "'picto-en'.*known"),
         ({"custom_models": {"mine": "mine.txt"}}, r"has mine = 'mine\.txt'"),
-        ({"checkpoints": {"msiglip-b61": "/data"}}, r"no model 'msiglip-b61': did you mean msiglip-b16"),
+        (
+            {"checkpoints": {"msiglip-b61": "/data"}},
+            r"no model 'msiglip-b61': did you mean msiglip-b16",
+        ),
         ({"translators": ["paligemma-3b-mix-44"]}, "did you mean paligemma-3b-mix-448"),
-        ({"external_scores": {"mine": {"commute": "a.csv"}}}, "'external_scores' names 'mine', which is not among"),
-        ({"remote_code": ["jinaai/jina-clip"]}, "'remote_code' names 'jinaai/jina-clip'"),
+        (
+            {"external_scores": {"mine": {"commute": "a.csv"}}},
+            "'external_scores' names 'mine', which is not among",
+        ),
+        (
+            {"remote_code": ["jinaai/jina-clip"]},
+            "'remote_code' names 'jinaai/jina-clip'",
+        ),
         ({"classes": {"pictograms": "a.csv"}}, "'pictograms', a list of the study"),
-        ({"verified_labels": {"pictogram": "a.csv"}}, r"'verified_labels' names 'pictogram'.*pictograms\?"),
+        (
+            {"verified_labels": {"pictogram": "a.csv"}},
+            r"'verified_labels' names 'pictogram'.*pictograms\?",
+        ),
         ({"custom_datasets": {"mine": {"task": "zeroshot"}}}, "mine"),
-        ({"custom_datasets": {"my": MY_BIRDS}, "images": {"my": "b"}}, "annotations name 'my'.* custom_datasets alone"),
-        ({"custom_datasets": {"my": MY_BIRDS}}, "'custom_datasets' names 'my', which is not among its data sets"),
-        ({"custom_datasets": {"my": MY_BIRDS | {"prompts": "lable"}}}, "'my'.* has prompts = 'lable'"),
-        ({"only": {"picto-en": ["pictogarms"]}}, "names 'pictogarms'.*did you mean pictograms"),
-        ({"only": {"bridge-lite2": ["pictograms"]}}, "'only' names 'bridge-lite2', which is not among its models"),
-        ({"stored_vectors": {"imagenet-1k": ["bridge-lite2"]}}, "not among its data sets whose vectors ship"),
-        ({"datasets": ["imagenet-photos-100"]}, "'imagenet-photos-100' under 'datasets' and under 'stored_vectors'"),
-        ({"chapters": ["00_summry"]}, r"names the chapter '00_summry': did you mean 00_summary\?"),
+        (
+            {"custom_datasets": {"my": MY_BIRDS}, "images": {"my": "b"}},
+            "annotations name 'my'.* custom_datasets alone",
+        ),
+        (
+            {"custom_datasets": {"my": MY_BIRDS}},
+            "'custom_datasets' names 'my', which is not among its data sets",
+        ),
+        (
+            {"custom_datasets": {"my": MY_BIRDS | {"prompts": "lable"}}},
+            "'my'.* has prompts = 'lable'",
+        ),
+        (
+            {"only": {"picto-en": ["pictogarms"]}},
+            "names 'pictogarms'.*did you mean pictograms",
+        ),
+        (
+            {"only": {"bridge-lite2": ["pictograms"]}},
+            "'only' names 'bridge-lite2', which is not among its models",
+        ),
+        (
+            {"stored_vectors": {"imagenet-1k": ["bridge-lite2"]}},
+            "not among its data sets whose vectors ship",
+        ),
+        (
+            {"datasets": ["imagenet-photos-100"]},
+            "'imagenet-photos-100' under 'datasets' and under 'stored_vectors'",
+        ),
+        (
+            {"chapters": ["00_summry"]},
+            r"names the chapter '00_summry': did you mean 00_summary\?",
+        ),
         ({"chapters": [ACCURACY]}, "no title page"),
-        ({"chapters": ["00_summary", ACCURACY], "models": []}, f"chapter {ACCURACY} reads .* does not make"),
-        ({"chapters": ["00_summary", "43_model"]}, r"43_model reads scores/\w+\.parquet, which no chapter"),
-        ({"adaptations": {"picto-en": {"languages": ["qq"], "objectives": {"mse": [0]}}}}, "qq"),
-        ({"adaptations": {"picto-en": {"languages": ["de"], "objectives": {"msr": [0]}}}}, "picto-en.*'msr'"),
-        ({"adaptations": {"picto-en": {"languages": ["de", "sw"], "objectives": {}, "texts": "a"}}}, "put {lang} into"),
-        ({"custom_languages": {"qx": {"name": "X", "script": "Xxxx"}}}, "no script 'Xxxx': take ISO 15924"),
-        ({"custom_languages": {"deu": {"name": "X", "script": "Latn"}}}, "has a language with the code 'deu'"),
-        ({"models": ["openclip-xlmr-b32+si.mse"]}, "an adapted one that nothing of this config trains"),
-        ({"parameters": {"67_zeroshot": {"n_resample": 3}}}, r"67_zeroshot has a key 'n_resample'.*n_resamples\?"),
-        ({"parameters": {"67_zeroshot": {"missing": "many"}}}, "67_zeroshot has missing = 'many'"),
-        ({"parameters": {"67_zeroshot": {"labels": "own.parquet"}}}, "'labels' of zeroshot, which the graph sets"),
+        (
+            {"chapters": ["00_summary", ACCURACY], "models": []},
+            f"chapter {ACCURACY} reads .* does not make",
+        ),
+        (
+            {"chapters": ["00_summary", "43_model"]},
+            r"43_model reads scores/\w+\.parquet, which no chapter",
+        ),
+        (
+            {
+                "adaptations": {
+                    "picto-en": {"languages": ["qq"], "objectives": {"mse": [0]}}
+                }
+            },
+            "qq",
+        ),
+        (
+            {
+                "adaptations": {
+                    "picto-en": {"languages": ["de"], "objectives": {"msr": [0]}}
+                }
+            },
+            "picto-en.*'msr'",
+        ),
+        (
+            {
+                "adaptations": {
+                    "picto-en": {
+                        "languages": ["de", "sw"],
+                        "objectives": {},
+                        "texts": "a",
+                    }
+                }
+            },
+            "put {lang} into",
+        ),
+        (
+            {"custom_languages": {"qx": {"name": "X", "script": "Xxxx"}}},
+            "no script 'Xxxx': take ISO 15924",
+        ),
+        (
+            {"custom_languages": {"deu": {"name": "X", "script": "Latn"}}},
+            "has a language with the code 'deu'",
+        ),
+        (
+            {"models": ["openclip-xlmr-b32+si.mse"]},
+            "an adapted one that nothing of this config trains",
+        ),
+        (
+            {"parameters": {"67_zeroshot": {"n_resample": 3}}},
+            r"67_zeroshot has a key 'n_resample'.*n_resamples\?",
+        ),
+        (
+            {"parameters": {"67_zeroshot": {"missing": "many"}}},
+            "67_zeroshot has missing = 'many'",
+        ),
+        (
+            {"parameters": {"67_zeroshot": {"labels": "own.parquet"}}},
+            "'labels' of 67_zeroshot, which the graph sets",
+        ),
         ({"parameters": {"20_zerosht": {}}}, "did you mean 67_zeroshot"),
+        (
+            {"parameters": {"43_model": {"model": "picto-en"}}},
+            "'model' of 43_model, which the graph sets itself",
+        ),
+        (
+            {"parameters": {"41_this_run": {"output": "mine.parquet"}}},
+            "'output' of 41_this_run, which the graph sets itself",
+        ),
+        (
+            {"only": {"picto-multi": ["pictogram-captions"]}},
+            "adapts picto-multi, which only: evaluates on other data sets than",
+        ),
     ],
 )
 def test_what_is_wrong_is_one_sentence_with_the_nearest_name(config, changes, sentence):
-    with pytest.raises(InputError, match=sentence) as error:
+
+    def check_and_plan():
         check(config | changes)
+        read_graph(config | changes)  # what needs the rules, too, to be noticed
+
+    with pytest.raises(InputError, match=sentence) as error:
+        check_and_plan()
     assert "\n" not in str(error.value)
 
 
@@ -104,7 +228,10 @@ def test_a_missing_key_is_named(config):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("run: a\nparameters:\n  x: {seed: 1}\n  x: {seed: 2}\n", r"the key 'x' twice \(lines 3 and 4\)"),
+        (
+            "run: a\nparameters:\n  x: {seed: 1}\n  x: {seed: 2}\n",
+            r'has a key twice \(found duplicate key "x" .*line 4\): keep one',
+        ),
         ("run: [", "cannot be read as YAML"),
         ("run: a\n[x]: b\n", "cannot be read as YAML"),
         ("- run", "'key: value' lines"),
@@ -121,22 +248,39 @@ def test_a_file_that_is_no_config_is_refused(tmp_path, text, sentence):
 def test_paths_that_are_not_there_are_named(tmp_path):
     absent = f"{tmp_path}/absent.csv"
     for key in ("images", "annotations", "checkpoints", "classes"):
-        with pytest.raises(InputError, match=f"The config's {key} should be at {absent}, where nothing is"):
+        with pytest.raises(
+            InputError,
+            match=f"The config's {key} should be at {absent}, where nothing is",
+        ):
             configs.check_paths({key: {"x": absent}})
-    for values in ({"words": [absent]}, {"external_scores": {"x": {"commute": {"fr": [absent, absent]}}}}):
+    for values in (
+        {"words": [absent]},
+        {"external_scores": {"x": {"commute": {"fr": [absent, absent]}}}},
+    ):
         with pytest.raises(InputError, match=re.escape(absent)):
             configs.check_paths(values)
     configs.check_paths({"images": {"x": [str(tmp_path)]}})
 
 
 def test_a_dry_run_tells_of_a_missing_folder_and_a_real_run_stops(tmp_path, config):
-    values = config | {"models": ["msiglip-b16"], "datasets": ["imagenet-1k"], "protocol_datasets": []}
-    values |= {"images": {"imagenet-1k": str(tmp_path / "absent")}, "parameters": {}, "adaptations": {}}
+    values = config | {
+        "models": ["msiglip-b16"],
+        "datasets": ["imagenet-1k"],
+        "protocol_datasets": [],
+    }
+    values |= {
+        "images": {"imagenet-1k": str(tmp_path / "absent")},
+        "parameters": {},
+        "adaptations": {},
+    }
     path = tmp_path / "run.yml"
     path.write_text(yaml.safe_dump(values), encoding="utf-8")
     target = "results/demo/zeroshot/msiglip-b16_imagenet-1k.parquet"
     dry = snakemake(tmp_path, "--dry-run", "--", target, config=path)
-    assert (dry.returncode, "a real one would stop: The config's images" in dry.stderr) == (0, True)
+    assert (
+        dry.returncode,
+        "a real one would stop: The config's images" in dry.stderr,
+    ) == (0, True)
     real = snakemake(tmp_path, "--", target, config=path)
     assert (real.returncode, "absent, where nothing is" in real.stderr) == (1, True)
     assert not (tmp_path / "results").exists()
@@ -144,17 +288,28 @@ def test_a_dry_run_tells_of_a_missing_folder_and_a_real_run_stops(tmp_path, conf
 
 def test_the_paper_config_has_the_papers_models_languages_and_protocol():
     values = configs.read(ROOT / "config" / "paper.yml")
-    plan = check(values)
-    assert {registry.get_model(name).paper_row for name in values["models"]} == set(published.models()["model"])
-    assert sorted(values["parameters"]["67_zeroshot"]["languages"]) == sorted(published.groups()["lang"])
-    assert plan.classes == ["imagenet-1k"]
-    jobs = {stage.rule or stage.name: jobs for stage, jobs in plan.stages.items()}
-    assert (jobs["label_sets"], len(jobs["zeroshot"]), len(jobs["retrieval"])) == ([], 12, 36)
-    for stage in (stage for stage in plan.stages if stage.name in ("zeroshot", "retrieval")):
-        for model, dataset in plan.stages[stage]:
-            told, entry = plan.parameters(stage, model, dataset), registry.get_model(model)
-            task = plan.sets[dataset].task
-            assert protocol.settings(told["preset"], task, entry) == protocol.settings("paper", task, entry)
+    graph = read_graph(values)
+    plan = graph.plan
+    assert {registry.get_model(name).paper_row for name in values["models"]} == set(
+        published.models()["model"]
+    )
+    assert sorted(values["parameters"]["67_zeroshot"]["languages"]) == sorted(
+        published.groups()["lang"]
+    )
+    assert plan.classes() == ["imagenet-1k"]
+    jobs = plan.jobs
+    assert (jobs["label_sets"], len(jobs["zeroshot"]), len(jobs["retrieval"])) == (
+        [],
+        12,
+        36,
+    )
+    for rule in ("zeroshot", "retrieval"):
+        for job in jobs[rule]:
+            told, entry = graph.told(rule, job), registry.get_model(job["model"])
+            task = plan.sets[job["dataset"]].task
+            assert protocol.settings(told["preset"], task, entry) == protocol.settings(
+                "paper", task, entry
+            )
 
 
 def test_the_papers_label_set_is_the_released_one_word_for_word(mirror, monkeypatch):
@@ -162,9 +317,44 @@ def test_the_papers_label_set_is_the_released_one_word_for_word(mirror, monkeypa
     wnids = senses.class_list("imagenet-1k")["wnid"].tolist()
     settings = configs.read(ROOT / "config" / "paper.yml")["parameters"]["61_labels"]
     made = labels.label_set(senses.read_babel_imagenet(), wnids, **settings)
-    stored = json.loads((mirror / "babel-imagenet/data/babel_imagenet-298.json").read_text(encoding="utf-8"))
-    by_lang = {lang: part.set_index("wnid")["label"].to_dict() for lang, part in made.groupby("lang")}
+    stored = json.loads(
+        (mirror / "babel-imagenet/data/babel_imagenet-298.json").read_text(
+            encoding="utf-8"
+        )
+    )
+    by_lang = {
+        lang: part.set_index("wnid")["label"].to_dict()
+        for lang, part in made.groupby("lang")
+    }
     for lang in published.groups().query("lang != 'en'")["lang"]:
         places, words = stored[lang.upper()]
-        assert by_lang[lang] == {wnids[place]: word for place, word in zip(places, words, strict=True)}
+        assert by_lang[lang] == {
+            wnids[place]: word for place, word in zip(places, words, strict=True)
+        }
     assert list(by_lang["en"].values()) == labels.clip_names()["lemma"].tolist()
+
+
+def offered(text: str) -> dict[str, dict]:
+    """The parameters of notebooks that a config has, those in comments included."""
+    lines = text[text.index("\nparameters:\n") :].splitlines()
+    yaml_line = re.compile(r"(  |    )(?:# )?((?:\d\d_)?[a-z_]+:(?: [^A-Z].*)?)$")
+    kept = [match for line in lines if (match := yaml_line.fullmatch(line))]
+    return yaml.safe_load("\n".join(match[1] + match[2] for match in kept))
+
+
+def test_the_parameters_that_the_full_config_offers_in_comments_are_of_notebooks():
+    path = ROOT / "config" / "full.yml"
+    given = configs.read(path)["parameters"]
+    shown = offered(path.read_text(encoding="utf-8"))
+    assert {*given} < {*shown}
+    for stage, values in shown.items():
+        notebook = notebooks.find(ROOT / "notebooks", stage)
+        notebooks.check_parameters(notebook, values)
+
+
+def test_a_parameter_in_a_comment_that_no_notebook_has_is_found():
+    shown = offered("\nparameters:\n  # 72_label_sets:\n    # translations: data/x\n")
+    assert shown == {"72_label_sets": {"translations": "data/x"}}
+    notebook = notebooks.find(ROOT / "notebooks", "72_label_sets")
+    with pytest.raises(InputError, match="translations"):
+        notebooks.check_parameters(notebook, shown["72_label_sets"])

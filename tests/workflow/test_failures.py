@@ -1,4 +1,6 @@
-"""A run in which steps failed: which they are, what the plan leaves out, and the book that is made all the same."""
+"""A run in which steps failed: which they are, what the plan leaves out, and the book
+that is made all the same.
+"""
 
 import json
 import os
@@ -7,11 +9,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from atlas_study.workflow import config as configs
+from atlas_study.workflow import failures
+from atlas_study.workflow.failures import Failure
 from babelatlas.base.errors import InputError
-from babelatlas.workflow import config as configs
-from babelatlas.workflow import failures
-from babelatlas.workflow.failures import Failure
-from conftest import ROOT, locked_run
+from conftest import ROOT, locked_run, read_graph
 
 TINY = ROOT / "tests" / "tiny.yml"
 FAILED = "77_subsets_picto-multi_pictograms"
@@ -26,24 +28,37 @@ def logs(folder: Path, **texts: str) -> Path:
 
 
 def test_a_step_failed_where_its_log_says_so_or_has_no_end(tmp_path):
-    run = logs(tmp_path, good="done: 3 s\n", bad="failed: 13_x: No such table.\n", killed="running: 13_y\n")
+    run = logs(
+        tmp_path,
+        good="done: 3 s\n",
+        bad="failed: 13_x: No such table.\n",
+        killed="running: 13_y\n",
+    )
     assert failures.failed(run, ["killed", "good", "bad", "never_begun"]) == [
-        Failure("killed", "Its process was ended from outside: it was killed, or memory ran out."),
+        Failure(
+            "killed",
+            "Its process was ended from outside: it was killed, or memory ran out.",
+        ),
         Failure("bad", "No such table."),
     ]
 
 
 def test_of_an_error_in_a_cell_the_reason_is_its_last_line(tmp_path):
     text = (
-        "failed: 13_x: The notebook 13_x stopped in this cell:\n    a = 1 / 0\nZeroDivisionError: division by zero\n"
-        "The copy as far as it got, with the whole traceback: x.failed.ipynb\n"
+        "failed: 13_x: The notebook 13_x stopped in this cell:\n    a = 1 /"
+        " 0\nZeroDivisionError: division by zero\nThe copy as far as it got, with the"
+        " whole traceback: x.failed.ipynb\n"
     )
     run = logs(tmp_path, bad=text)
-    assert failures.failed(run, ["bad"]) == [Failure("bad", "ZeroDivisionError: division by zero")]
+    assert failures.failed(run, ["bad"]) == [
+        Failure("bad", "ZeroDivisionError: division by zero")
+    ]
 
 
 def test_a_run_that_its_user_stopped_has_no_failed_steps(tmp_path):
-    run = logs(tmp_path, bad="failed: 13_x: No such table.\n", last="running: 13_y\nstopped\n")
+    run = logs(
+        tmp_path, bad="failed: 13_x: No such table.\n", last="running: 13_y\nstopped\n"
+    )
     assert failures.failed(run, ["bad", "last"]) == []
 
 
@@ -54,7 +69,10 @@ def test_a_log_from_before_the_run_began_is_not_of_it(tmp_path):
     assert failures.failed(run, ["bad"], began + 1) == []
 
 
-@pytest.mark.parametrize("words", [["-n"], ["--dry-run"], ["_build/page/html/13_x.html"], ["--until", "train"]])
+@pytest.mark.parametrize(
+    "words",
+    [["-n"], ["--dry-run"], ["_build/page/html/13_x.html"], ["--until", "train"]],
+)
 def test_a_call_for_a_part_or_a_list_expects_no_book(words):
     assert failures.expects_book(["--cores", "all"])
     assert not failures.expects_book(["--cores", "all", *words])
@@ -62,7 +80,7 @@ def test_a_call_for_a_part_or_a_list_expects_no_book(words):
 
 def planned(*without: str):
     """The plan of the small run without the steps that make some pages."""
-    return configs.check_config(configs.read(TINY), ROOT, without)
+    return read_graph(configs.read(TINY), without).plan
 
 
 def test_a_plan_leaves_out_what_failed_and_chapters_read_the_rest():
@@ -89,26 +107,62 @@ def test_a_model_none_of_whose_steps_is_left_is_none_of_the_run():
     assert "43_model_picto-distilled" not in plan.all_pages()
 
 
+def test_a_data_set_none_of_whose_steps_is_left_is_none_of_the_run():
+    assert "pictograms" in planned().datasets
+    assert "pictograms" not in planned("62_pictograms").datasets
+
+
+def test_a_translator_none_of_whose_steps_is_left_is_none_of_the_run():
+    config = configs.read(TINY)
+    name = "paligemma-3b-mix-448"
+    config |= {"translators": [name]}
+    pages = [page for page in read_graph(config).plan.all_pages() if name in page]
+    assert pages
+    assert read_graph(config, pages).plan.translators == []
+
+
 def test_a_failed_chapter_is_left_out_even_if_the_config_names_it_and_it_is_the_home_page():
     named = configs.read(TINY) | {"chapters": ["00_summary", "33_intervals"]}
-    plan = configs.check_config(named, ROOT, ["00_summary"])
+    plan = read_graph(named, ["00_summary"]).plan
     assert plan.chapters == ["33_intervals"]
 
 
 def notebook(title: str) -> str:
-    return json.dumps({"cells": [{"cell_type": "markdown", "metadata": {}, "source": [f"# {title}\n", "\n", "Why?"]}]})
+    return json.dumps(
+        {
+            "cells": [
+                {
+                    "cell_type": "markdown",
+                    "metadata": {},
+                    "source": [f"# {title}\n", "\n", "Why?"],
+                }
+            ]
+        }
+    )
 
 
-def test_the_first_pages_warn_and_a_page_lists_each_failed_step_with_its_reason_and_the_command(tmp_path):
+def test_the_first_pages_warn_and_a_page_lists_each_failed_step_with_its_reason_and_the_command(
+    tmp_path,
+):
     home, other = tmp_path / "00_summary.ipynb", tmp_path / "13_rich_and_poor.ipynb"
     for path in (home, other):
         path.write_text(notebook("Title"), encoding="utf-8")
     failed = [Failure("68_retrieval_a_b", "No | file."), Failure("12_x", "Broken.")]
     pages = failures.with_warnings(
-        [home, other], tmp_path / "failed", failed, "make book CONFIG=my.yml", "results/x/logs"
+        [home, other],
+        tmp_path / "failed",
+        failed,
+        "make book CONFIG=my.yml",
+        "results/x/logs",
     )
-    assert [page.name for page in pages] == ["00_summary.ipynb", "13_rich_and_poor.ipynb", "failed-steps.md"]
-    first = "".join(json.loads(pages[0].read_text(encoding="utf-8"))["cells"][0]["source"])
+    assert [page.name for page in pages] == [
+        "00_summary.ipynb",
+        "13_rich_and_poor.ipynb",
+        "failed-steps.md",
+    ]
+    first = "".join(
+        json.loads(pages[0].read_text(encoding="utf-8"))["cells"][0]["source"]
+    )
     assert first.startswith("# Title\n\n:::{warning}\n2 steps of this run failed")
     assert pages[1] == other
     text = pages[2].read_text(encoding="utf-8")
@@ -119,26 +173,35 @@ def test_the_first_pages_warn_and_a_page_lists_each_failed_step_with_its_reason_
 
 
 def test_without_a_home_page_a_sentence_takes_its_place(tmp_path):
-    pages = failures.with_warnings([], tmp_path, [Failure("00_summary", "Broken.")], "make book", "logs")
+    pages = failures.with_warnings(
+        [], tmp_path, [Failure("00_summary", "Broken.")], "make book", "logs"
+    )
     assert [page.name for page in pages] == ["failed-steps.md", "index.md"]
-    assert "The step that makes the home page failed" in pages[1].read_text(encoding="utf-8")
+    assert "The step that makes the home page failed" in pages[1].read_text(
+        encoding="utf-8"
+    )
 
 
 def play(folder: Path, monkeypatch, *tries: tuple[str, str]) -> tuple[int, list[str]]:
-    """Run a study whose tries end so: page and text of the log of what fails, "" for a try that ends well.
+    """Run a study whose tries end so: page and text of the log of what fails, "" for a
+    try that ends well.
 
     Return the exit status, and what each try went on without.
     """
     monkeypatch.chdir(folder)
     (folder / "results" / "x" / "logs").mkdir(parents=True)
-    (folder / "x.yml").write_text("run: x\nmodels: []\ndatasets: []\n", encoding="utf-8")
+    (folder / "x.yml").write_text(
+        "run: x\nmodels: []\ndatasets: []\n", encoding="utf-8"
+    )
     waiting, went_without = list(tries), []
 
     def snakemake(words: list[str]) -> int:
         went_without.append(os.environ.get(failures.WITHOUT, ""))
         page, text = waiting.pop(0)
         if page:
-            (folder / "results" / "x" / "logs" / f"{page}.txt").write_text(text, encoding="utf-8")
+            (folder / "results" / "x" / "logs" / f"{page}.txt").write_text(
+                text, encoding="utf-8"
+            )
         return int(bool(page))
 
     monkeypatch.setattr(failures, "_snakemake", snakemake)
@@ -147,8 +210,14 @@ def play(folder: Path, monkeypatch, *tries: tuple[str, str]) -> tuple[int, list[
     return status, went_without
 
 
-def test_a_run_goes_on_until_there_is_a_book_and_its_status_stays_that_of_the_failure(tmp_path, monkeypatch):
-    tries = [("13_x", "failed: 13_x: No table.\n"), ("book", "failed: The book could not be rendered: x\n"), ("", "")]
+def test_a_run_goes_on_until_there_is_a_book_and_its_status_stays_that_of_the_failure(
+    tmp_path, monkeypatch
+):
+    tries = [
+        ("13_x", "failed: 13_x: No table.\n"),
+        ("book", "failed: The book could not be rendered: x\n"),
+        ("", ""),
+    ]
     assert play(tmp_path, monkeypatch, *tries) == (1, ["", "13_x", "13_x,book"])
 
 
@@ -162,10 +231,14 @@ def test_a_run_without_a_failed_step_is_called_once(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_run_in_which_steps_failed_ends_in_a_book_that_says_so_and_in_an_error(tmp_path):
+def test_a_run_in_which_steps_failed_ends_in_a_book_that_says_so_and_in_an_error(
+    tmp_path,
+):
     images = tmp_path / "images"
     images.mkdir()
-    (images / "notes.txt").write_text("No picture of the data set is here.", encoding="utf-8")
+    (images / "notes.txt").write_text(
+        "No picture of the data set is here.", encoding="utf-8"
+    )
     changes = {
         "run": "failing",
         "models": ["msiglip-b16"],
@@ -174,7 +247,10 @@ def test_a_run_in_which_steps_failed_ends_in_a_book_that_says_so_and_in_an_error
         "protocol_datasets": [],
         "adaptations": {},
         "chapters": ["00_summary", "23_translated_captions", "12_working_languages"],
-        "parameters": {"12_working_languages": {"source": "liu2021"}, "23_translated_captions": {"n_resamples": 20}},
+        "parameters": {
+            "12_working_languages": {"source": "liu2021"},
+            "23_translated_captions": {"n_resamples": 20},
+        },
     }
     config = tmp_path / "failing.yml"
     config.write_text(yaml.safe_dump(configs.read(TINY) | changes), encoding="utf-8")
@@ -187,7 +263,9 @@ def test_a_run_in_which_steps_failed_ends_in_a_book_that_says_so_and_in_an_error
     listed = (book / "failed-steps.html").read_text(encoding="utf-8")
     assert "12_working_languages" in listed
     assert "68_retrieval_msiglip-b16_xm3600" in listed
-    assert "2 steps of this run failed" in (book / "index.html").read_text(encoding="utf-8")
+    assert "2 steps of this run failed" in (book / "index.html").read_text(
+        encoding="utf-8"
+    )
     assert (book / "23_translated_captions.html").is_file()
     assert not (book / "12_working_languages.html").exists()
 
@@ -195,10 +273,14 @@ def test_a_run_in_which_steps_failed_ends_in_a_book_that_says_so_and_in_an_error
 def test_an_empty_folder_of_images_is_told_in_a_sentence_before_anything_runs(tmp_path):
     images = tmp_path / "images"
     images.mkdir()
-    changes = {"models": ["msiglip-b16"], "datasets": ["xm3600"], "images": {"xm3600": str(images)}, "adaptations": {}}
-    plan = configs.check_config(configs.read(TINY) | changes | {"protocol_datasets": []}, ROOT)
+    changes = {
+        "models": ["msiglip-b16"],
+        "datasets": ["xm3600"],
+        "images": {"xm3600": str(images)},
+        "adaptations": {},
+    }
     with pytest.raises(InputError, match="images"):
-        configs.prepare(plan)
+        read_graph(configs.read(TINY) | changes | {"protocol_datasets": []})
 
 
 def test_what_is_wrong_with_a_config_is_told_in_a_sentence_and_ends_the_run(tmp_path):

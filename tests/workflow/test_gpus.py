@@ -1,25 +1,36 @@
-"""GPUs are given to one job each: those that the environment allows, locked, freed when a job dies."""
+"""GPUs are given to one job each: those that the environment allows, locked, freed when
+a job dies.
+"""
 
 import subprocess
 import sys
 
 import pytest
 
-from babelatlas.workflow import run_notebook
+from atlas_study.workflow import run_notebook
 
 # A job: it takes a GPU, says which it has, and holds it until it is told to end.
 JOB = """
 import sys
-from babelatlas.workflow import run_notebook
+from atlas_study.workflow import run_notebook
 print(run_notebook.claim_gpu(0.05), flush=True)
 sys.stdin.read()
 """
 
 
 @pytest.mark.parametrize(
-    ("visible", "expected"), [("1,0", ["1", "0"]), ("", []), ("-1", []), ("GPU-aaaa", ["GPU-aaaa"]), (None, ["GPU-x"])]
+    ("visible", "expected"),
+    [
+        ("1,0", ["1", "0"]),
+        ("", []),
+        ("-1", []),
+        ("GPU-aaaa", ["GPU-aaaa"]),
+        (None, ["GPU-x"]),
+    ],
 )
-def test_the_gpus_are_those_of_the_environment_or_all_of_the_machine(tmp_path, monkeypatch, visible, expected):
+def test_the_gpus_are_those_of_the_environment_or_all_of_the_machine(
+    tmp_path, monkeypatch, visible, expected
+):
     program = tmp_path / "nvidia-smi"
     program.write_text("#!/bin/sh\necho GPU-x\n", encoding="utf-8")
     program.chmod(0o755)
@@ -30,7 +41,9 @@ def test_the_gpus_are_those_of_the_environment_or_all_of_the_machine(tmp_path, m
     assert run_notebook.available_gpus() == expected
 
 
-def test_without_a_working_nvidia_smi_there_is_no_gpu_and_nothing_is_set(tmp_path, monkeypatch):
+def test_without_a_working_nvidia_smi_there_is_no_gpu_and_nothing_is_set(
+    tmp_path, monkeypatch
+):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv(run_notebook.VISIBLE, raising=False)
     assert run_notebook.claim_gpu() == ""

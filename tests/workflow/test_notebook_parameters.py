@@ -1,24 +1,29 @@
-"""What notebooks declare: parameters with types and bounds, and the modules and data that they depend on."""
+"""What notebooks declare: parameters with types and bounds, and the modules and data
+that they depend on.
+"""
 
 import json
 import math
 import re
+from functools import cache
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-from babelatlas.analysis.released import real_models as released
+from atlas_study.workflow import notebooks
+from babelatlas.analysis import real_models as released
 from babelatlas.base import languages
 from babelatlas.base.errors import InputError
 from babelatlas.models import registry as models
 from babelatlas.models import translators
-from babelatlas.workflow import notebooks
 from conftest import ROOT, tracked
 
 NOTEBOOKS = ROOT / "notebooks"
 ALL = tracked("notebooks/*/*.ipynb")
-EXAMPLE = ROOT / "lib" / "babelatlas" / "data" / "new_chapter.ipynb"  # what `babelatlas new chapter` copies
+EXAMPLE = (
+    ROOT / "lib" / "babelatlas" / "data" / "new_chapter.ipynb"
+)  # what `babelatlas new chapter` copies
 CELL = """
 n_resamples: int = 2000  # ge=1
 level: float = 0.95  # gt=0, lt=1
@@ -37,7 +42,12 @@ metrics: list[str] = ["TC"]  # one of: TC, IC
 def write(path, *sources: str, tag: str = "parameters"):
     """A notebook whose cells have a tag."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    nbformat.write(new_notebook(cells=[new_code_cell(one, metadata={"tags": [tag]}) for one in sources]), path)
+    nbformat.write(
+        new_notebook(
+            cells=[new_code_cell(one, metadata={"tags": [tag]}) for one in sources]
+        ),
+        path,
+    )
     return path
 
 
@@ -49,8 +59,22 @@ def notebook(tmp_path_factory):
 @pytest.mark.parametrize(
     "values",
     [
-        {"n_resamples": 1, "level": 0.5, "choice": "all", "limit": 3, "seeds": [1, 2], "rules": [], "fix": True},
-        {"choice": "", "limit": "", "shares": {"de": 1}, "fallback": ["label", "own.csv"], "metrics": ["IC"]},
+        {
+            "n_resamples": 1,
+            "level": 0.5,
+            "choice": "all",
+            "limit": 3,
+            "seeds": [1, 2],
+            "rules": [],
+            "fix": True,
+        },
+        {
+            "choice": "",
+            "limit": "",
+            "shares": {"de": 1},
+            "fallback": ["label", "own.csv"],
+            "metrics": ["IC"],
+        },
         {"level": 0.5, "fallback": "label", "shares": {}},
     ],
 )
@@ -61,8 +85,17 @@ def test_values_of_the_type_and_within_the_bounds_are_accepted(notebook, values)
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
-        ({"resamples": 3}, r"The notebook any has a key 'resamples' that nothing reads: did you mean n_resamples\?"),
-        ({"n_resamples": 0}, "any has n_resamples = 0: input should be greater than or equal to 1"),
+        (
+            {"resamples": 3},
+            (
+                r"The notebook any has a key 'resamples' that nothing reads: did you"
+                r" mean n_resamples\?"
+            ),
+        ),
+        (
+            {"n_resamples": 0},
+            "any has n_resamples = 0: input should be greater than or equal to 1",
+        ),
         ({"n_resamples": "20"}, "any has n_resamples = '20'"),
         ({"n_resamples": True}, "n_resamples = True"),
         ({"level": 1.0}, "less than 1"),
@@ -73,15 +106,21 @@ def test_values_of_the_type_and_within_the_bounds_are_accepted(notebook, values)
         ({"metrics": ["BLEU"]}, "'TC'"),
     ],
 )
-def test_a_value_of_another_type_or_out_of_bounds_is_one_sentence(notebook, values, sentence):
+def test_a_value_of_another_type_or_out_of_bounds_is_one_sentence(
+    notebook, values, sentence
+):
     with pytest.raises(InputError, match=sentence) as error:
         notebooks.check_parameters(notebook, values)
     assert "\n" not in str(error.value)
 
 
-# A parameter's name, or a value of its own, says that it names a model, a language or a run.
-NAMING = re.compile(r"(model|translator|language|lang|tier)s?(_shown)?|results|.*_(models|fallback_language)")
-# Values that are codes of languages by chance: the collection of documents on human resources.
+# A parameter's name, or a value of its own, says that it names a model, a language or a
+# run.
+NAMING = re.compile(
+    r"(model|translator|language|lang|tier)s?(_shown)?|results|.*_(models|fallback_language)"
+)
+# Values that are codes of languages by chance: the collection of documents on human
+# resources.
 BY_CHANCE = {("29_documents", "collections")}
 KINDS = """
 models: list[str] = ["picto-en"]  # kind: model
@@ -97,7 +136,9 @@ gib: float = 2.0  # gt=0
 
 
 def leaves(value):
-    """The texts and numbers in a value, at any depth of lists and of the values of mappings."""
+    """The texts and numbers in a value, at any depth of lists and of the values of
+    mappings.
+    """
     if isinstance(value, dict | list):
         for inner in value.values() if isinstance(value, dict) else value:
             yield from leaves(inner)
@@ -112,31 +153,55 @@ def is_code(value) -> bool:
         return False
 
 
+@cache
+def known_models() -> set[str]:
+    return {*models.known(), *translators.names(), *released.registry()["model"]}
+
+
 def names_something(name: str, value) -> bool:
-    """Whether a parameter names models or languages, or a run, by its own name or by the values that it has."""
-    known = {*models.known(), *translators.names(), *released.registry()["model"]}
+    """Whether a parameter names models or languages, or a run, by its own name or by
+    the values that it has.
+    """
     values = list(leaves(value))
-    by_value = any(one in known for one in values) or (bool(values) and all(map(is_code, values)))
-    return not isinstance(value, bool | int) and (bool(NAMING.fullmatch(name)) or by_value)
+    by_value = any(one in known_models() for one in values) or (
+        bool(values) and all(map(is_code, values))
+    )
+    return not isinstance(value, bool | int) and (
+        bool(NAMING.fullmatch(name)) or by_value
+    )
 
 
 @pytest.mark.parametrize("path", [*ALL, EXAMPLE], ids=lambda path: path.stem)
-def test_no_parameter_that_names_a_model_a_language_or_a_run_or_is_an_amount_is_untyped(path):
+def test_no_parameter_that_names_a_model_a_language_or_a_run_or_is_an_amount_is_untyped(
+    path,
+):
     limits, declared = notebooks.limits(path), notebooks.declared(path)
     for name, value in (declared["parameters"] | declared["inputs"]).items():
-        amounts = [one for one in leaves(value) if isinstance(one, int | float) and not isinstance(one, bool)]
-        assert not amounts or limits[name].bounds, f"the amount {name} has no bounds, as in # ge=0"
+        amounts = [
+            one
+            for one in leaves(value)
+            if isinstance(one, int | float) and not isinstance(one, bool)
+        ]
+        assert not amounts or limits[name].bounds, (
+            f"the amount {name} has no bounds, as in # ge=0"
+        )
         if names_something(name, value) and (path.stem, name) not in BY_CHANCE:
-            assert limits[name].kind or limits[name].words, f"{name} says of no kind what it names"
+            assert limits[name].kind or limits[name].words, (
+                f"{name} says of no kind what it names"
+            )
 
 
 @pytest.fixture
 def of_kinds(tmp_path, monkeypatch):
-    """A notebook with a parameter of each kind, in a project in which a run has evaluated a model of its own."""
+    """A notebook with a parameter of each kind, in a project in which a run has
+    evaluated a model of its own.
+    """
     (tmp_path / "Snakefile").touch()
     (tmp_path / "results/own").mkdir(parents=True)
     listing = ["zeroshot/my-clip_my-birds.parquet", "notebooks/67_zeroshot.ipynb"]
-    (tmp_path / "results/own/files.json").write_text(json.dumps(listing), encoding="utf-8")
+    (tmp_path / "results/own/files.json").write_text(
+        json.dumps(listing), encoding="utf-8"
+    )
     monkeypatch.chdir(tmp_path)
     return write(tmp_path / "kinds.ipynb", KINDS)
 
@@ -155,7 +220,9 @@ def of_kinds(tmp_path, monkeypatch):
         ({"pairs": "fra de"}, {"pairs": "fr de"}),
     ],
 )
-def test_names_that_are_known_are_accepted_and_codes_become_the_studys(of_kinds, values, fitting):
+def test_names_that_are_known_are_accepted_and_codes_become_the_studys(
+    of_kinds, values, fitting
+):
     assert notebooks.check_parameters(of_kinds, values) == values | fitting
 
 
@@ -174,14 +241,22 @@ def test_names_that_are_known_are_accepted_and_codes_become_the_studys(of_kinds,
         ),
         ({"spoken": {"one": ["en", "xx"]}}, "no language with the code 'xx'"),
         ({"pairs": "fr xx"}, "no language with the code 'xx'"),
-        ({"dataset": "pictogram"}, r"no data set 'pictogram': did you mean pictograms\?"),
-        ({"results": "results/onw"}, r"there is no run in results/onw: did you mean results/own\?"),
+        (
+            {"dataset": "pictogram"},
+            r"no data set 'pictogram': did you mean pictograms\?",
+        ),
+        (
+            {"results": "results/onw"},
+            r"there is no run in results/onw: did you mean results/own\?",
+        ),
         ({"gib": -5.0}, "greater than 0"),
         ({"gib": math.inf}, "finite"),
         ({"gib": math.nan}, "finite"),
     ],
 )
-def test_a_name_that_nothing_has_is_one_sentence_with_the_nearest(of_kinds, values, sentence):
+def test_a_name_that_nothing_has_is_one_sentence_with_the_nearest(
+    of_kinds, values, sentence
+):
     with pytest.raises(InputError, match=sentence) as error:
         notebooks.check_parameters(of_kinds, values)
     assert "\n" not in str(error.value)
@@ -190,13 +265,17 @@ def test_a_name_that_nothing_has_is_one_sentence_with_the_nearest(of_kinds, valu
 @pytest.mark.parametrize("kind", ["modle", "model or run or"])
 def test_a_kind_that_there_is_not_is_refused(tmp_path, kind):
     with pytest.raises(InputError, match="There is no kind of parameter"):
-        notebooks.check_parameters(write(tmp_path / "wrong.ipynb", f"a: str = ''  # kind: {kind}"), {})
+        notebooks.check_parameters(
+            write(tmp_path / "wrong.ipynb", f"a: str = ''  # kind: {kind}"), {}
+        )
 
 
 @pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
 def test_the_defaults_of_every_notebook_fit_their_own_types(path):
     values = notebooks.declared(path)
-    inputs = {name: value for name, value in values["inputs"].items() if name != "results"}  # no run need be there
+    inputs = {
+        name: value for name, value in values["inputs"].items() if name != "results"
+    }  # no run need be there
     notebooks.check_parameters(path, values["parameters"] | inputs)
 
 
@@ -208,7 +287,11 @@ def test_by_itself_a_notebook_writes_to_the_scratch_folder_only(path):
 
 @pytest.mark.parametrize(
     ("cell", "sentence"),
-    [("half = whole / 2", "plain values only"), ("a = 1\na = 2", "'a' twice"), ("a: size = 1", "a type of a")],
+    [
+        ("half = whole / 2", "plain values only"),
+        ("a = 1\na = 2", "'a' twice"),
+        ("a: size = 1", "a type of a"),
+    ],
 )
 def test_a_cell_that_declares_no_plain_values_is_refused(tmp_path, cell, sentence):
     with pytest.raises(InputError, match=sentence):
@@ -216,58 +299,95 @@ def test_a_cell_that_declares_no_plain_values_is_refused(tmp_path, cell, sentenc
 
 
 def names(stage: str) -> set[str]:
-    return {path.name for path in notebooks.sources(next(NOTEBOOKS.glob(f"*/{stage}.ipynb")))}
+    return {
+        path.name
+        for path in notebooks.sources(next(NOTEBOOKS.glob(f"*/{stage}.ipynb")))
+    }
 
 
-def test_a_notebook_depends_on_the_modules_it_imports_on_theirs_and_on_their_data():
+def test_a_notebook_depends_on_the_modules_it_imports_on_theirs_and_on_its_data():
     found = names("*_working_languages")
-    assert {"__init__.py", "published.py", "bootstrap.py", "tables.py", "geigle2024.csv"} <= found
+    assert {"__init__.py", "published.py", "bootstrap.py", "tables.py"} <= found
+    assert "geigle2024.csv" in found
     assert not {"embedding.py", "encoder.py", "run_notebook.py"} & found
 
 
 def test_the_gpus_work_is_not_done_again_for_a_paper_more():
-    papers = {path.name for path in (notebooks.LIBRARY / "data" / "published").iterdir()}
+    papers = {path.name for path in (notebooks.DATA / "published").iterdir()}
     for stage in ("zeroshot", "retrieval", "subsets"):
         assert papers & names(f"*_{stage}") == set()
-    assert papers <= names("*_translated_captions")
+    assert "cocosm2023.csv" in names("*_translated_captions")
 
 
 def test_every_file_of_the_data_is_read_by_something():
     named = {path.name for notebook in ALL for path in notebooks.sources(notebook)}
-    shipped = {path.name for path in (notebooks.LIBRARY / "data").rglob("*") if path.is_file()}
-    papers = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "lib" / "papercheck").glob("*.py"))
-    # A licence, and what only a command reads: the notices of licences that the note of shipped labels repeats.
-    other = {"licence_cecill-c.txt", "senses_notices.txt", "sheet.html", "new_chapter.ipynb"}
+    shipped = {path.name for path in (notebooks.DATA).rglob("*") if path.is_file()}
+    papers = "".join(
+        path.read_text(encoding="utf-8")
+        for path in (ROOT / "lib" / "papercheck").glob("*.py")
+    )
+    # Licences, what only a command reads, and the sources of facts, for people.
+    other = {"README.md", "columns.csv", "new_chapter.ipynb", "sheet.html"}
+    other |= {"licence_cecill-c.txt", "senses_notices.txt", "labels_licence.md"}
+    other |= {
+        "labels_licence_template.md",
+        "models_sources.csv",
+        "translators_sources.csv",
+    }
     assert [name for name in shipped - named - other if name not in papers] == []
 
 
 @pytest.fixture
 def reached(tmp_path, monkeypatch):
     """A function that returns what a chapter with some code reaches in a small library."""
-    monkeypatch.setattr(notebooks, "LIBRARY", tmp_path)
-    monkeypatch.setattr(notebooks, "DATA", tmp_path / "data")
-    caches = (notebooks._shipped, notebooks._files, notebooks._reached)
-    files = {"__init__.py": "", "room/__init__.py": "", "tools.py": "", "data/words.csv": "", "data/files.csv": ""}
-    files["room/words.py"] = (
-        "from babelatlas.room import papers\ndef f():\n    from babelatlas import tools\n    DATA / 'words.csv'"
-    )
-    files |= {"room/papers.py": 'DATA / "published" / name', "data/published/paper.csv": ""}
+    files = {
+        "babelatlas/__init__.py": "",
+        "babelatlas/room/__init__.py": "",
+        "babelatlas/room/words.py": (
+            "from babelatlas.room import papers\n"
+            "def f():\n    from babelatlas import tools\n"
+        ),
+        "babelatlas/room/papers.py": '"""As babelatlas.room.cards and words.csv do."""',
+        "babelatlas/room/cards.py": "",
+        "babelatlas/tools.py": "",
+        "babelatlas/data/schemas.csv": "",
+        "babelatlas/data/words.csv": "",
+        "babelatlas/data/published/paper.csv": "",
+        "miniature/__init__.py": "import babelatlas.tools",
+        "babelatlas/room/desks.py": "import babelatlas as ba\nba.f()",
+        "babelatlas/pages/__init__.py": "",
+        "babelatlas/pages/page.py": "",
+        "babelatlas/pages/templates/page.md": "",
+    }
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
+    data = tmp_path / "babelatlas" / "data"
+    monkeypatch.setattr(notebooks, "LIBRARY", tmp_path)
+    monkeypatch.setattr(notebooks, "DATA", data)
+    monkeypatch.setattr(notebooks, "EVERYWHERE", (data / "schemas.csv",))
+    monkeypatch.setattr(notebooks, "DESK", {"f": "babelatlas.room.words.f"})
+    caches = (notebooks._files, notebooks._needed, notebooks._modules)
 
-    def of(code: str) -> set[str]:
+    def of(code: str, *lists: str) -> set[str]:
         for cached in caches:
             cached.cache_clear()
-        found = notebooks.sources(write(tmp_path / "chapter.ipynb", code, tag="hide-input"))
-        return {str(path.relative_to(tmp_path)) for path in found[1:]} - {"__init__.py", "room/__init__.py"}
+        path = write(
+            tmp_path / "chapter.ipynb", f"data_files = {[*lists]}", tag="inputs"
+        )
+        notebook = nbformat.read(path, 4)
+        notebook.cells.append(new_code_cell(code))
+        nbformat.write(notebook, path)
+        found = notebooks.sources(path)[1:]
+        names = {str(file.relative_to(tmp_path / "babelatlas")) for file in found}
+        return names - {"__init__.py", "room/__init__.py", "data/schemas.csv"}
 
     yield of
     for cached in caches:
         cached.cache_clear()
 
 
-WHOLE = {"room/words.py", "room/papers.py", "tools.py", "data/words.csv", "data/published/paper.csv"}
+WHOLE = {"room/words.py", "room/papers.py", "tools.py"}
 
 
 @pytest.mark.parametrize(
@@ -276,10 +396,26 @@ WHOLE = {"room/words.py", "room/papers.py", "tools.py", "data/words.csv", "data/
         ("from babelatlas.room import words\nwords.words()", WHOLE),
         ("import babelatlas.room.words", WHOLE),
         ("if x:\n    from babelatlas.room.words import f as g", WHOLE),
-        ("from babelatlas.room import papers", {"room/papers.py", "data/published/paper.csv"}),
+        ("from babelatlas.room import papers", {"room/papers.py"}),
         ("from babelatlas import tools\n'data/words.csv'", {"tools.py"}),
         ("%matplotlib inline\nimport babelatlas", set()),
+        ("import babelatlas as ba\nba.f()", WHOLE),
+        ("from babelatlas import f", WHOLE),
+        ("import babelatlas.room.desks", WHOLE | {"room/desks.py"}),
+        (
+            "import babelatlas.pages.page",
+            {"pages/__init__.py", "pages/page.py", "pages/templates/page.md"},
+        ),
     ],
 )
-def test_a_chapter_depends_on_modules_at_any_depth(reached, code, expected):
+def test_a_chapter_depends_on_modules_at_any_depth_and_not_on_names_in_texts(
+    reached, code, expected
+):
     assert reached(code) == expected
+
+
+def test_a_chapter_depends_on_the_shipped_files_and_folders_that_it_lists(reached):
+    listed = {"data/words.csv", "data/published/paper.csv"}
+    assert reached("", "words.csv", "published") == listed
+    with pytest.raises(InputError, match=r"lists 'word.csv' .* did you mean words.csv"):
+        reached("", "word.csv")

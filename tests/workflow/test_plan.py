@@ -1,22 +1,24 @@
-"""The plan of a run: which jobs there are, what they read, write and are told, and what a change makes again."""
+"""The plan of a run: which jobs there are, what they read, write and are told, and what
+a change makes again.
+"""
 
 import os
 import re
 import shutil
-from types import SimpleNamespace
 
 import nbformat
 import pytest
 import yaml
 from nbformat.v4 import new_code_cell, new_notebook
+from snakemake.iocontainers import Wildcards
 
+from atlas_study.workflow import config as configs
+from atlas_study.workflow import notebooks
+from atlas_study.workflow.graph import Graph
 from babelatlas.base import languages
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import registry as datasets
-from babelatlas.workflow import config as configs
-from babelatlas.workflow import notebooks
-from babelatlas.workflow.stages import STAGES, depends
-from conftest import ROOT, snakemake, tracked
+from conftest import ROOT, read_graph, snakemake, tracked
 
 QUIET = ("--dry-run", "--quiet", "rules", "host", "reason")
 
@@ -29,7 +31,10 @@ def config():
 
 def jobs(printed: str) -> dict[str, int]:
     """The table of jobs that a dry run prints: rule -> count."""
-    return {name: int(count) for name, count in re.findall(r"^(\w+) +(\d+)$", printed, re.MULTILINE)}
+    return {
+        name: int(count)
+        for name, count in re.findall(r"^(\w+) +(\d+)$", printed, re.MULTILINE)
+    }
 
 
 def planned(folder, values: dict) -> dict[str, int]:
@@ -41,139 +46,219 @@ def planned(folder, values: dict) -> dict[str, int]:
     return jobs(done.stdout + done.stderr)
 
 
-def told(plan, rule: str, one: str = "", dataset: str = "") -> dict:
-    """The parameters of a job of a rule."""
-    stage = next(stage for stage in plan.stages if rule in (stage.rule, stage.name))
-    assert (one, dataset) in plan.stages[stage]
-    return plan.parameters(stage, one, dataset)
+def test_every_output_of_a_stage_is_declared_by_its_notebook(config):
+    plan = read_graph(config).plan
+    assert len(plan.rules) > 15
+    for rule, outputs in plan.rules.items():
+        known = plan.declared(plan.notebook_of(rule))
+        if rule != "train":  # of which a folder is declared
+            assert {*outputs} - {"page"} <= {*known["outputs"]}, rule
 
 
-def test_every_output_of_a_stage_is_declared_and_every_input_and_parameter_that_the_graph_sets(config):
-    plan = configs.check_config(config, ROOT)
-    for stage, of_stage in ((stage, plan.stages[stage]) for stage in STAGES):
-        known = plan.declared(stage.name)
-        if stage.name != "train":  # of which a folder is declared
-            assert {*stage.outputs} <= {*known["outputs"]}, stage.name
-        assert all(
-            {*stage.parameters(plan, *job)} <= {*notebooks.defaults(plan.notebook(stage.name))} for job in of_stage
-        )
+def test_what_the_graph_tells_a_notebook_is_declared_by_it(config):
+    graph = read_graph(config)
+    for rule in graph.plan.rules:
+        known = notebooks.defaults(graph.plan.notebook(graph.plan.notebook_of(rule)))
+        for job in graph.plan.jobs[rule]:
+            assert {*graph.told(rule, job)} <= {*known}, rule
 
 
 def test_a_dry_run_plans_every_step_of_the_demonstration(tmp_path, config):
     found = planned(tmp_path, config)
-    assert [found[name] for name in ("senses", "pictograms", "items", "scenes", "book")] == [1] * 5
-    assert [found[name] for name in ("zeroshot", "retrieval", "disambiguation", "reasoning", "train")] == [3] * 5
-    assert [found[name] for name in ("protocols", "label_sets", "subsets", "chapter_43_model")] == [3] * 4
+    assert [
+        found[name] for name in ("senses", "pictograms", "items", "scenes", "book")
+    ] == [1] * 5
+    assert [
+        found[name]
+        for name in ("zeroshot", "retrieval", "disambiguation", "reasoning", "train")
+    ] == [3] * 5
+    assert [
+        found[name]
+        for name in ("protocols", "label_sets", "subsets", "chapter_43_model")
+    ] == [3] * 4
     assert (found["labels"], found["adapt"], found["zeroshot_stored"]) == (3, 2, 2)
     assert not {"translators", "statements"} & found.keys()
-    chapters = {f"chapter_{path.stem}" for path in tracked("notebooks/chapters/*.ipynb")}
+    chapters = {
+        f"chapter_{path.stem}" for path in tracked("notebooks/chapters/*.ipynb")
+    }
     assert chapters <= found.keys()
 
 
-def test_bridges_take_turns_so_that_each_text_is_encoded_once_and_real_models_run_on_vectors_that_ship(config):
-    plan = configs.check_config(config, ROOT)
-    assert told(plan, "zeroshot_stored", "bridge-lite2", "imagenet-photos-100")["images"].endswith(
-        "imagenet-photos.npz"
-    )
+def test_bridges_take_turns_so_that_texts_are_encoded_once_and_real_models_run_on_shipped_vectors(
+    config,
+):
+    photographs = {"model": "bridge-lite2", "dataset": "imagenet-photos-100"}
+    told = read_graph(config).told("zeroshot_stored", photographs)
+    assert told["images"].endswith("imagenet-photos.npz")
     real = configs.read(ROOT / "config" / "real.yml")
     images = dict.fromkeys(real["datasets"], "somewhere")
-    plan = configs.check_config(real | {"images": images}, ROOT)
-    retrieval = next(stage for stage in plan.stages if stage.name == "retrieval")
-    first, *others = plan.stages[retrieval]
-    assert plan.inputs(retrieval, *first)["before"] == []
-    assert plan.inputs(retrieval, *others[0])["before"] == [plan.outputs(retrieval, *first)["output"]]
+    graph = read_graph(real | {"images": images})
+    first, *others = graph.plan.jobs["retrieval"]
+    assert graph.inputs("retrieval", first)["before"] == []
+    assert graph.inputs("retrieval", others[0])["before"] == [
+        graph.plan.outputs("retrieval", first)["output"]
+    ]
     # A model that holds a text's own class out cannot take captions.
-    assert "bridge-lite2-folds" not in [model for model, _ in plan.stages[retrieval]]
-    both = [stage for stage in plan.stages if stage.name in ("zeroshot", "retrieval")]
-    jobs = [(stage, *job) for stage in both for job in plan.stages[stage]]
-    assert {plan.common(*job)["cache"] for job in jobs} == {"results/real/cache/bridge"}
+    models = [job["model"] for job in graph.plan.jobs["retrieval"]]
+    assert "bridge-lite2-folds" not in models
+    caches = {
+        graph.told(rule, job)["cache"]
+        for rule in ("zeroshot", "retrieval")
+        for job in graph.plan.jobs[rule]
+    }
+    assert caches == {"results/real/cache/bridge"}
 
 
 def test_where_the_packages_of_real_models_cannot_be_installed_the_run_leaves_them_out_and_says_so(
     config, monkeypatch, capsys
 ):
-    monkeypatch.setattr("babelatlas.workflow.plan.bridge.unable", lambda entry: f"No package for {entry.name}.")
-    plan = configs.check_config(config, ROOT)
-    assert plan.stored == []
-    assert "No package for bridge-lite2. This run leaves it out." in capsys.readouterr().err
+    monkeypatch.setattr(
+        "atlas_study.workflow.plan.bridge.unable",
+        lambda entry: f"No package for {entry.name}.",
+    )
+    plan = read_graph(config).plan
+    assert plan.stored() == []
+    assert (
+        "No package for bridge-lite2. This run leaves it out."
+        in capsys.readouterr().err
+    )
     assert "20_photographs" in plan.chapters
 
 
 def test_a_run_without_models_has_the_chapters_on_what_others_released():
-    plan = configs.check_config(configs.read(ROOT / "tests" / "no_models.yml"), ROOT)
+    plan = read_graph(configs.read(ROOT / "tests" / "no_models.yml")).plan
     assert {"00_summary", "11_leaderboard", "34_scorecard"} <= {*plan.chapters}
     assert not {"43_model", "10_languages"} & {*plan.chapters}
 
 
 @pytest.fixture
 def project(tmp_path):
-    """A function that writes a chapter into a project with the study's stages, and returns its folder."""
+    """A function that writes a chapter into a project with the study's stages, and
+    returns its folder.
+    """
     shutil.copytree(ROOT / "notebooks" / "stages", tmp_path / "notebooks" / "stages")
 
     def write(name: str, inputs: str, outputs: str = "") -> None:
         cells = [
-            new_code_cell(text, metadata={"tags": [tag]}) for text, tag in ((inputs, "inputs"), (outputs, "outputs"))
+            new_code_cell(text, metadata={"tags": [tag]})
+            for text, tag in ((inputs, "inputs"), (outputs, "outputs"))
         ]
         (tmp_path / "notebooks" / "chapters").mkdir(exist_ok=True)
-        nbformat.write(new_notebook(cells=cells), tmp_path / "notebooks" / "chapters" / f"{name}.ipynb")
+        nbformat.write(
+            new_notebook(cells=cells),
+            tmp_path / "notebooks" / "chapters" / f"{name}.ipynb",
+        )
         return tmp_path
 
     write("00_summary", "")
     return write
 
 
-def test_a_chapter_reads_the_kinds_and_tables_that_its_cell_of_inputs_lists(project, config):
-    project("39_mine", 'results = "results/demo"\nreads = ["zeroshot", "scores/all.parquet"]')
-    folder = project("38_all", "", 'output = "results/scratch/scores/all.parquet"')
+def plan_of(config: dict, folder):
+    """The plan of a run whose chapters are those of a folder."""
+    whole = read_graph(config).plan
     plan = configs.check_config(config, folder)
-    assert set(plan.reads("39_mine")) == {"results/demo/scores/all.parquet", *plan.tables["zeroshot"]}
-    plan = configs.check_config(config | {"run": "mine"}, folder)
-    assert told(plan, "38_all")["output"] == "results/mine/scores/all.parquet"
+    plan.jobs = {rule: whole.jobs[rule] for rule in whole.rules}
+    plan.add_rules(whole.rules, lambda plan, gone: set())
+    return plan
+
+
+def test_a_chapter_reads_the_kinds_and_tables_that_its_cell_of_inputs_lists(
+    project, config
+):
+    project(
+        "39_mine",
+        'results = "results/demo"\nreads = ["zeroshot", "scores/all.parquet"]',
+    )
+    folder = project("38_all", "", 'output = "results/scratch/scores/all.parquet"')
+    plan = plan_of(config, folder)
+    assert set(plan.reads("39_mine")) == {
+        "results/demo/scores/all.parquet",
+        *plan.tables["zeroshot"],
+    }
+    plan = plan_of(config | {"run": "mine"}, folder)
+    assert plan.written("38_all") == {"output": "results/mine/scores/all.parquet"}
     project("39_mine", 'reads = ["zeroshots"]')
-    with pytest.raises(InputError, match=r"39_mine reads 'zeroshots': did you mean zeroshot\?"):
-        configs.check_config(config, folder)
+    with pytest.raises(
+        InputError, match=r"39_mine reads 'zeroshots': did you mean zeroshot\?"
+    ):
+        plan_of(config, folder)
     project("39_mine", 'results = "results/demo"')
     with pytest.raises(InputError, match="39_mine does not list what it reads"):
-        configs.check_config(config, folder)
+        plan_of(config, folder)
 
 
-def test_a_single_input_that_nothing_makes_is_empty_and_what_was_merged_is_waited_for(project, config, monkeypatch):
-    folder = project("39_mine", 'own = "results/demo/scores/none.parquet"\nreads_if_made = ["merged", "answers"]')
+def test_a_single_input_that_nothing_makes_is_empty_and_what_was_merged_is_waited_for(
+    project, config, monkeypatch
+):
+    folder = project(
+        "39_mine",
+        'own = "results/demo/scores/none.parquet"\nreads_if_made = ["merged",'
+        ' "answers"]',
+    )
     monkeypatch.chdir(folder)
     file = f"results/{config['run']}/merged/zeroshot_a_b_Ana.parquet"
     (folder / file).parent.mkdir(parents=True)
     (folder / file).touch()
-    plan = configs.check_config(config, folder)
-    assert told(plan, "39_mine")["own"] == ""
+    plan = plan_of(config, folder)
+    assert plan.places("39_mine") == {"own": ""}
     assert set(plan.reads("39_mine")) == {file, *plan.tables["answers"]}
 
 
-def test_a_limit_goes_to_the_stages_of_evaluation_and_its_run_has_a_folder_and_titles_of_its_own(config):
-    plan = configs.check_config(config | {"limit": 3}, ROOT)
-    jobs = {stage.name: plan.parameters(stage, *of_stage[0]) for stage, of_stage in plan.stages.items() if of_stage}
+def test_a_limit_goes_to_the_stages_of_evaluation_and_its_run_has_a_folder_and_titles_of_its_own(
+    config,
+):
+    graph = read_graph(config | {"limit": 3})
+    jobs = {
+        rule: graph.told(rule, of_rule[0])
+        for rule, of_rule in graph.plan.jobs.items()
+        if of_rule and rule in graph.plan.rules
+    }
     limited = {name for name, given in jobs.items() if given.get("limit") == 3}
-    assert limited == {"zeroshot", "retrieval", "disambiguation", "reasoning", "protocols"}
+    assert limited == {
+        "zeroshot",
+        "zeroshot_stored",
+        "retrieval",
+        "disambiguation",
+        "reasoning",
+        "protocols",
+    }
     assert jobs["subsets"]["vectors"].startswith("results/demo-first-3/")
-    assert all(rule.title.endswith("first 3 only") for rule in plan.rules())
+    titles = [graph.rules[rule].params.title({}) for rule in graph.plan.rules]
+    assert all(title.endswith("first 3 only") for title in titles)
     config["parameters"]["68_retrieval"] = {"limit": 2}
-    with pytest.raises(InputError, match="'limit' of retrieval, which the graph sets itself"):
-        configs.check_config(config, ROOT)
+    with pytest.raises(
+        InputError, match="'limit' of 68_retrieval, which the graph sets itself"
+    ):
+        read_graph(config)
 
 
 def test_adapters_of_a_real_model_are_one_job_for_each_training(config):
-    wanted = {"languages": ["si", "xh"], "objectives": {"mse": [0, 1], "lit": [0]}, "recipe": {"epochs": 100}}
+    wanted = {
+        "languages": ["si", "xh"],
+        "objectives": {"mse": [0, 1], "lit": [0]},
+        "n_texts": 1000,
+        "recipe": {"epochs": 100},
+    }
     name = "openclip-xlmr-b32+si.mse.1"
     changes = {"models": [*config["models"], "openclip-xlmr-b32", name]}
     changes |= {"adaptations": {"openclip-xlmr-b32": wanted, "msiglip-b16": wanted}}
-    plan = configs.check_config(config | changes, ROOT)
-    assert len(plan.adaptations) == 6, "that of a model which is not evaluated is passed over"
-    one = told(plan, "adapt", name)
-    assert (one["model"], one["languages"], one["objectives"]) == ("openclip-xlmr-b32", ["si"], {"mse": [1]})
+    graph = read_graph(config | changes)
+    plan = graph.plan
+    assert len(plan.adaptations) == 6, (
+        "that of a model which is not evaluated is passed over"
+    )
+    one = graph.told("adapt", {"model": name})
+    assert (one["model"], one["languages"], one["objectives"]) == (
+        "openclip-xlmr-b32",
+        ["si"],
+        {"mse": [1]},
+    )
     assert one["recipe"] == {"epochs": 100}
+    assert one["n_texts"] == 1000
     assert plan.weights(name) == [f"results/demo/adaptations/{name}.parquet"]
     assert plan.checkpoint(name) == f"results/demo/models/{name}"
-    adapt = next(stage for stage in plan.stages if stage.name == "adapt")
-    assert (plan.gpus(adapt, name), plan.gpus(adapt, "picto-multi")) == (1, 0)
+    assert (plan.gpus(name), plan.gpus("picto-multi")) == (1, 0)
 
 
 def test_the_adapters_that_the_full_config_has_in_comments_can_be_planned():
@@ -184,33 +269,62 @@ def test_the_adapters_that_the_full_config_has_in_comments_can_be_planned():
     assert len(plan.adaptations) == 5 * 3 + 5 * 3
 
 
-def test_corrected_labels_reach_the_photographs_whose_classes_are_a_part_of_the_list(config):
-    plan = configs.check_config(config | {"verified_labels": {"imagenet-1k": "verified.csv"}}, ROOT)
-    assert "imagenet-photos-100" in plan.config.stored_vectors
-    whole, part, drawings = (told(plan, "labels", name) for name in ("imagenet-1k", "imagenet-100", "pictograms"))
+def test_corrected_labels_reach_the_photographs_whose_classes_are_a_part_of_the_list(
+    config,
+):
+    graph = read_graph(config | {"verified_labels": {"imagenet-1k": "verified.csv"}})
+    assert "imagenet-photos-100" in graph.plan.config.stored_vectors
+    whole, part, drawings = (
+        graph.told("labels", {"classes": name})
+        for name in ("imagenet-1k", "imagenet-100", "pictograms")
+    )
     assert (whole["verified"], whole.get("verified_of", "")) == ("verified.csv", "")
     assert (part["verified"], part["verified_of"]) == ("verified.csv", "imagenet-1k")
     assert (drawings["verified"], drawings.get("verified_of", "")) == ("", "")
-    stage = next(stage for stage in STAGES if stage.name == "labels")
-    assert plan.inputs(stage, "imagenet-100", "")["own"] == ["verified.csv"]  # that they change reruns it
+    # That they change reruns it, once they are there.
+    assert graph.plan.verified("imagenet-100") == "verified.csv"
 
 
 def test_words_classes_labels_and_images_of_ones_own_reach_the_stages(config, tmp_path):
-    birds = {"task": "zero-shot", "images": "photos", "classes": str(tmp_path / "birds.csv")}
+    birds = {
+        "task": "zero-shot",
+        "images": "photos",
+        "classes": str(tmp_path / "birds.csv"),
+    }
     walks = {"task": "retrieval", "images": "walks", "annotations": "walks.csv"}
-    own = {"datasets": ["pictograms", "my-birds", "my-walks"], "protocol_datasets": [], "words": ["words.csv"]}
-    own |= {"classes": {"fish": "fish.csv"}, "verified_labels": {"fish": "fish-verified.csv"}}
-    plan = configs.check_config(config | own | {"custom_datasets": {"my-birds": birds, "my-walks": walks}}, ROOT)
-    senses, fish = told(plan, "senses"), told(plan, "labels", "fish")
-    assert (senses["files"], senses["classes"][-2:]) == (["words.csv"], ["fish.csv", str(tmp_path / "birds.csv")])
+    own = {
+        "datasets": ["pictograms", "my-birds", "my-walks"],
+        "protocol_datasets": [],
+        "words": ["words.csv"],
+    }
+    own |= {
+        "classes": {"fish": "fish.csv"},
+        "verified_labels": {"fish": "fish-verified.csv"},
+    }
+    graph = read_graph(
+        config | own | {"custom_datasets": {"my-birds": birds, "my-walks": walks}}
+    )
+    senses, fish = graph.told("senses", {}), graph.told("labels", {"classes": "fish"})
+    assert (senses["files"], senses["classes"][-2:]) == (
+        ["words.csv"],
+        ["fish.csv", str(tmp_path / "birds.csv")],
+    )
     assert (fish["classes"], fish["verified"]) == ("fish.csv", "fish-verified.csv")
-    found = told(plan, "zeroshot", "picto-multi", "my-birds")
-    assert (found["images"], found["labels"]) == ("photos", "results/demo/labels/my-birds.parquet")
-    found = told(plan, "retrieval", "picto-multi", "my-walks")
-    assert (found["images"], found["annotations"], plan.captions("my-walks")) == ("walks", "walks.csv", ["walks.csv"])
+    found = graph.told("zeroshot", {"model": "picto-multi", "dataset": "my-birds"})
+    assert (found["images"], found["labels"]) == (
+        "photos",
+        "results/demo/labels/my-birds.parquet",
+    )
+    walks = {"model": "picto-multi", "dataset": "my-walks"}
+    found, captions = graph.told("retrieval", walks), graph.plan.captions("my-walks")
+    assert (found["images"], found["annotations"], captions) == (
+        "walks",
+        "walks.csv",
+        ["walks.csv"],
+    )
 
 
-def test_what_is_the_users_own_is_known_by_its_content_so_that_a_change_reruns_its_jobs_and_no_others(
+def test_a_users_files_are_told_by_their_content_so_that_a_change_reruns_their_jobs_and_no_others(
     config, tmp_path, monkeypatch
 ):
     monkeypatch.setattr("babelatlas.base.checksums.locate", tmp_path.joinpath)
@@ -219,14 +333,23 @@ def test_what_is_the_users_own_is_known_by_its_content_so_that_a_change_reruns_i
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(name, encoding="utf-8")
     birds = {"task": "zero-shot", "images": "birds", "label_table": "labels.csv"}
-    own = {"my-clip": {"family": "open_clip", "image_size": 224, "checkpoint": "clip"}, "my-code": "mine.py"}
-    config |= {"models": ["my-clip", "my-code"], "datasets": ["birds"], "custom_datasets": {"birds": birds}}
+    own = {
+        "my-clip": {"family": "open_clip", "image_size": 224, "checkpoint": "clip"},
+        "my-code": "mine.py",
+    }
+    config |= {
+        "models": ["my-clip", "my-code"],
+        "datasets": ["birds"],
+        "custom_datasets": {"birds": birds},
+    }
     config |= {"custom_models": own, "protocol_datasets": [], "adaptations": {}}
 
     def sums() -> dict[str, str]:
         plan = configs.check_config(config, ROOT)
-        stage = next(stage for stage in plan.stages if stage.name == "zeroshot")
-        return {model: depends(plan, stage, model, "birds") for model in plan.models}
+        return {
+            model: plan.depends("67_zeroshot", {"model": model, "dataset": "birds"})
+            for model in plan.models
+        }
 
     def changed(before: dict[str, str]) -> set[str]:
         return {model for model, text in sums().items() if before[model] != text}
@@ -249,91 +372,216 @@ def test_what_is_the_users_own_is_known_by_its_content_so_that_a_change_reruns_i
     assert changed(before) == set()
 
 
+def test_a_file_that_a_parameter_names_reruns_what_it_is_given_to(config, tmp_path):
+    own = tmp_path / "mine.csv"
+    own.write_text("lang,value\n", encoding="utf-8")
+    config["parameters"] = {"11_leaderboard": {"own": str(own)}}
+    sums = configs.check_config(config, ROOT).given_files("11_leaderboard")
+    own.write_text("lang,value\nde,0.5\n", encoding="utf-8")
+    again = configs.check_config(config, ROOT).given_files("11_leaderboard")
+    assert list(sums) == list(again) == [str(own)]
+    assert sums != again
+
+
+def test_a_changed_parameter_changes_what_snakemake_reruns_by(config):
+    def told(changes: dict) -> dict[str, str]:
+        values = config | {"parameters": config["parameters"] | changes}
+        rules = read_graph(values).rules
+        jobs = {
+            "chapter_42_disambiguation": {},
+            "subsets": {"model": "picto-en", "dataset": "pictograms"},
+        }
+        found = {}
+        for name, job in jobs.items():
+            for key, value in rules[name].params.items():
+                # Params of inputs and outputs are passed over.
+                if callable(value) and not rules[name]._is_deriving_function(value):
+                    found[f"{name} {key}"] = value(Wildcards(fromdict=job))
+        return found
+
+    before = told({})
+    for notebook, parameters, rule in (
+        ("42_disambiguation", {"n_resamples": 21}, "chapter_42_disambiguation"),
+        ("77_subsets", {"n_subsets": 3}, "subsets"),
+    ):
+        after = told({notebook: parameters})
+        changed = {name.split()[0] for name in before if before[name] != after[name]}
+        assert changed == {rule}
+
+
+def test_a_page_is_rendered_anew_where_its_code_or_style_has_changed(config):
+    rules = read_graph(config).rules
+    for name in ("book", "page"):
+        read = [str(path) for path in rules[name].input]
+        assert any(path.endswith("workflow/book.py") for path in read)
+        assert any(path.endswith("pages/page_html.py") for path in read)
+        assert any(path.endswith("references.bib") for path in read)
+
+
 def test_an_entry_that_is_added_to_the_studys_models_reruns_no_stage(config):
-    plan = configs.check_config(config, ROOT)
-    rules = {rule.name: rule for rule in plan.rules()}
-    lists = {"models.toml", "models_sources.csv", "training_languages.csv", "datasets.toml", "translators.toml"}
-    reads = {
-        name: {path.rpartition("/")[2] for path in rule.input(SimpleNamespace())}
-        for name, rule in rules.items()
-        if "{" not in rule.page
+    graph = read_graph(config)
+    lists = {
+        "models.toml",
+        "models_sources.csv",
+        "training_languages.csv",
+        "datasets.toml",
+        "translators.toml",
     }
-    assert {name for name, files in reads.items() if lists & files} >= {"chapter_26_models"}
-    assert not [name for name, files in reads.items() if lists & files and not name.startswith("chapter_")]
+    reads = {
+        rule: {path.rpartition("/")[2] for path in graph.inputs(rule, of_rule[0])[""]}
+        for rule in graph.rules
+        if (of_rule := graph.plan.jobs.get(rule.removeprefix("chapter_")))
+    }
+    readers = {rule for rule, files in reads.items() if lists & files}
+    assert "chapter_26_models" in readers
+    assert not readers & {*graph.plan.rules}
 
 
 def test_a_language_of_ones_own_has_a_name_and_a_code_that_no_other_has(config):
-    klingon = {"qaa": {"name": "Klingon", "script": "Latn", "family": "Artificial Language"}}
+    klingon = {
+        "qaa": {"name": "Klingon", "script": "Latn", "family": "Artificial Language"}
+    }
     configs.check_config(config | {"custom_languages": klingon}, ROOT)
     assert (languages.name("qaa"), languages.canonical("QAA")) == ("Klingon", "qaa")
-    with pytest.raises(InputError, match="The study has a language with the code 'de': give yours another one"):
-        configs.check_config(config | {"custom_languages": {"de": klingon["qaa"]}}, ROOT)
-    with pytest.raises(InputError, match="'qaa' in the config's custom_languages has no key 'script': add it"):
-        configs.check_config(config | {"custom_languages": {"qaa": {"name": "Klingon"}}}, ROOT)
+    with pytest.raises(
+        InputError,
+        match="The study has a language with the code 'de': give yours another one",
+    ):
+        configs.check_config(
+            config | {"custom_languages": {"de": klingon["qaa"]}}, ROOT
+        )
+    with pytest.raises(
+        InputError,
+        match="'qaa' in the config's custom_languages has no key 'script': add it",
+    ):
+        configs.check_config(
+            config | {"custom_languages": {"qaa": {"name": "Klingon"}}}, ROOT
+        )
     configs.check_config(config, ROOT)
     with pytest.raises(InputError, match="no language with the code 'qaa'"):
         languages.name("qaa")
 
 
-def test_image_text_models_judge_and_translate_and_scores_of_others_stand_for_a_translator(tmp_path, config):
+def test_image_text_models_judge_and_translate_and_scores_of_others_stand_for_a_translator(
+    tmp_path, config
+):
+    (tmp_path / "picture.jpg").touch()
     folders = dict.fromkeys(("marvl", "nlvr2-train", "commute"), str(tmp_path))
-    changes = {"models": ["msiglip-b16"], "translators": ["qwen2-vl-7b", "theirs"], "protocol_datasets": []}
+    changes = {
+        "models": ["msiglip-b16"],
+        "translators": ["qwen2-vl-7b", "theirs"],
+        "protocol_datasets": [],
+    }
     changes |= {"datasets": ["marvl", "commute"], "images": folders}
     changes |= {"annotations": dict(folders), "adaptations": {}}
-    changes |= {"external_scores": {"theirs": {"commute": {"fr": ["right.txt", "wrong.txt"]}}}, "parameters": {}}
-    plan = configs.check_config(config | changes, ROOT)
-    by_rule = {stage.rule or stage.name: of_stage for stage, of_stage in plan.stages.items()}
-    assert by_rule["statements"] == [("", "marvl"), ("", "nlvr2-train")]
-    assert by_rule["item_files"] == [("", "commute")]
-    assert told(plan, "reasoning", "msiglip-b16", "marvl")["method"] == "head"
-    asked = told(plan, "reasoning", "qwen2-vl-7b", "marvl")
+    changes |= {
+        "external_scores": {"theirs": {"commute": {"fr": ["right.txt", "wrong.txt"]}}},
+        "parameters": {},
+    }
+    graph = read_graph(config | changes)
+    plan = graph.plan
+    assert plan.jobs["statements"] == [{"dataset": "marvl"}, {"dataset": "nlvr2-train"}]
+    assert plan.jobs["item_files"] == [{"dataset": "commute"}]
+    judged = graph.told("reasoning", {"model": "msiglip-b16", "dataset": "marvl"})
+    assert judged["method"] == "head"
+    asked = graph.told("reasoning", {"model": "qwen2-vl-7b", "dataset": "marvl"})
     assert (asked["method"], asked["training"]) == ("likelihood", "")
-    theirs = told(plan, "translators", "theirs", "commute")
-    assert (theirs["scores"], theirs["scores_lang"]) == (["right.txt", "wrong.txt"], "fr")
-    stage = next(stage for stage in plan.stages if stage.name == "translators")
-    assert (plan.gpus(stage, "theirs"), plan.gpus(stage, "qwen2-vl-7b")) == (0, 1)
+    theirs = graph.told("translators", {"model": "theirs", "dataset": "commute"})
+    assert (theirs["scores"], theirs["scores_lang"]) == (
+        ["right.txt", "wrong.txt"],
+        "fr",
+    )
+    assert (plan.gpus("theirs"), plan.gpus("qwen2-vl-7b")) == (0, 1)
     del folders["nlvr2-train"]
     with pytest.raises(InputError, match="'nlvr2-train' needs images"):
         configs.check_config(config | changes, ROOT)
 
 
-def test_data_sets_that_lie_where_they_are_known_to_be_need_no_other_key(tmp_path, config, monkeypatch):
+def test_data_sets_that_lie_where_they_are_known_to_be_need_no_other_key(
+    tmp_path, config, monkeypatch
+):
     names = ["tuxpaint-stamps", "tuxpaint-nouns", "imagenet-photos"]
-    changes = {"datasets": names, "models": ["msiglip-b16"], "protocol_datasets": [], "adaptations": {}}
+    changes = {
+        "datasets": names,
+        "models": ["msiglip-b16"],
+        "protocol_datasets": [],
+        "adaptations": {},
+    }
     changes |= {"translators": [], "external_scores": {}, "parameters": {}}
-    entries = [one.model_copy(update={"places": one.places[-1:]}) for one in datasets.DATASETS]  # none of the system's
+    entries = [
+        one.model_copy(update={"places": one.places[-1:]}) for one in datasets.DATASETS
+    ]  # none of the system's
     monkeypatch.setattr(datasets, "DATASETS", entries)
     monkeypatch.setenv("BABELATLAS_MIRROR", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     with pytest.raises(
-        InputError, match=r"run `babelatlas fetch tuxpaint-stamps`, or .*; 'imagenet-photos' needs images, too"
+        InputError,
+        match=(
+            r"run `babelatlas fetch tuxpaint-stamps`, or .*; 'imagenet-photos' needs"
+            r" images, too"
+        ),
     ):
         configs.check_config(config | changes, ROOT)
     for name in ("tuxpaint-stamps", "imagenet-sample-images"):
         (tmp_path / name).mkdir()
-    plan = configs.check_config(config | changes, ROOT)
-    asked = told(plan, "zeroshot", "msiglip-b16", "tuxpaint-nouns")
-    assert (asked["images"], asked["labels"]) == (str(tmp_path / "tuxpaint-stamps"), plan.at("labels/stamps"))
-    assert told(plan, "labels", "stamps")["classes"] == "stamps"
-    assert "stamps" in told(plan, "senses")["classes"]
+        (tmp_path / name / "picture.png").touch()
+    graph = read_graph(config | changes)
+    nouns = {"model": "msiglip-b16", "dataset": "tuxpaint-nouns"}
+    asked = graph.told("zeroshot", nouns)
+    assert (asked["images"], asked["labels"]) == (
+        str(tmp_path / "tuxpaint-stamps"),
+        graph.plan.at("labels/stamps.parquet"),
+    )
+    assert graph.told("labels", {"classes": "stamps"})["classes"] == "stamps"
+    assert "stamps" in graph.told("senses", {})["classes"]
 
 
-def test_files_of_captions_and_of_templates_are_inputs_so_that_a_change_reruns_what_reads_them(tmp_path, config):
+def test_files_of_captions_and_of_templates_are_inputs_so_that_a_change_reruns_what_reads_them(
+    tmp_path, config
+):
     (tmp_path / "meta").mkdir()
     for name in ("meta/captions.json", "meta/photo.jpg", "own.csv", "more.parquet"):
         (tmp_path / name).write_text("", encoding="utf-8")
     names = ["xm3600", "imagenet-1k"]
-    changes = {"datasets": names, "images": dict.fromkeys(names, "meta"), "annotations": {"xm3600": "meta"}}
-    changes |= {"models": ["msiglip-b16"], "protocol_datasets": names, "adaptations": {}}
-    changes["parameters"] = {"67_zeroshot": {"prompts": "own.csv"}, "76_protocols": {"other_prompts": ["more.parquet"]}}
+    changes = {
+        "datasets": names,
+        "images": dict.fromkeys(names, "meta"),
+        "annotations": {"xm3600": "meta"},
+    }
+    changes |= {
+        "models": ["msiglip-b16"],
+        "protocol_datasets": names,
+        "adaptations": {},
+    }
+    changes["parameters"] = {
+        "67_zeroshot": {"prompts": "own.csv"},
+        "76_protocols": {"other_prompts": ["more.parquet"]},
+    }
     path = tmp_path / "run.yml"
     path.write_text(yaml.safe_dump(config | changes), encoding="utf-8")
-    results = ["zeroshot/msiglip-b16_imagenet-1k", "retrieval/msiglip-b16_xm3600", "protocols/msiglip-b16"]
-    done = snakemake(tmp_path, "--dry-run", "--", *(f"results/demo/{name}.parquet" for name in results), config=path)
+    results = [
+        "zeroshot/msiglip-b16_imagenet-1k",
+        "retrieval/msiglip-b16_xm3600",
+        "protocols/msiglip-b16",
+    ]
+    done = snakemake(
+        tmp_path,
+        "--dry-run",
+        "--",
+        *(f"results/demo/{name}.parquet" for name in results),
+        config=path,
+    )
     assert done.returncode == 0, done.stderr
-    inputs = dict(re.findall(r"^rule (\w+):\n    input: (.*)$", done.stdout + done.stderr, re.MULTILINE))
+    inputs = dict(
+        re.findall(
+            r"^rule (\w+):\n    input: (.*)$", done.stdout + done.stderr, re.MULTILINE
+        )
+    )
     given = {"meta/captions.json", "meta/photo.jpg", "own.csv", "more.parquet"}
-    found = {rule: given & set(inputs[rule].split(", ")) for rule in ("zeroshot", "retrieval", "protocols")}
+    found = {
+        rule: given & set(inputs[rule].split(", "))
+        for rule in ("zeroshot", "retrieval", "protocols")
+    }
     assert found == {
         "zeroshot": {"own.csv"},
         "retrieval": {"meta/captions.json"},
@@ -341,11 +589,17 @@ def test_files_of_captions_and_of_templates_are_inputs_so_that_a_change_reruns_w
     }
 
 
-def test_nothing_is_left_to_do_after_a_run_and_a_changed_parameter_reruns_only_what_depends_on_it(small_run, tmp_path):
+def test_nothing_is_left_to_do_after_a_run_and_a_changed_parameter_reruns_only_what_depends_on_it(
+    small_run, tmp_path
+):
     again = snakemake(small_run, "--dry-run")
     assert "Nothing to be done" in again.stdout + again.stderr
     for notebook, parameters, rules in (
-        ("42_disambiguation", {"n_resamples": 21}, {"chapter_42_disambiguation", "book"}),
+        (
+            "42_disambiguation",
+            {"n_resamples": 21},
+            {"chapter_42_disambiguation", "book"},
+        ),
         ("77_subsets", {"n_subsets": 3}, {"subsets", "book"}),
         ("61_labels", {"languages": ["de", "hi"]}, {"labels", "zeroshot", "book"}),
     ):
@@ -360,6 +614,69 @@ def test_nothing_is_left_to_do_after_a_run_and_a_changed_parameter_reruns_only_w
 
 
 def test_every_page_of_the_contents_is_in_the_book_of_a_run(small_run):
-    named = set(re.findall(r"file: (\S+)", (ROOT / "_toc.yml").read_text(encoding="utf-8")))
+    named = set(
+        re.findall(r"file: (\S+)", (ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    )
     made = {path.stem for path in (small_run / "_build" / "html").glob("*.html")}
-    assert named - made == {"failed-steps"}  # which only the book of a run with such steps has
+    assert named - made == {
+        "failed-steps"
+    }  # which only the book of a run with such steps has
+
+
+@pytest.mark.parametrize(
+    ("file", "right", "wrong", "sentence"),
+    [
+        (
+            "rules/evaluation.smk",
+            "        pairs=at(",
+            "        pears=at(",
+            "The rule reasoning names 'pears', which 74_reasoning.ipynb does not declare:"
+            " did you mean pairs?",
+        ),
+        (
+            "rules/validation.smk",
+            'told("77_subsets", labels=',
+            'told("77_subsets", lables=',
+            "A rule tells 77_subsets 'lables', which it does not declare:"
+            " did you mean labels?",
+        ),
+        (
+            "rules/evaluation.smk",
+            'study.pairs("retrieval")',
+            'study.pairs("retreival")',
+            "There is no task 'retreival': did you mean retrieval?",
+        ),
+        (
+            "rules/evaluation.smk",
+            'study.jobs["reasoning"] = study.judgements()\n',
+            "",
+            "Nothing says the jobs of the rule reasoning: add a line above it",
+        ),
+        (
+            "rules/evaluation.smk",
+            'code("68_retrieval")',
+            'code("68_retreival")',
+            "There is no notebook '68_retreival'",
+        ),
+        (
+            "notebooks/chapters/28_baselines.ipynb",
+            "ba.style()",
+            "ba.stile()",
+            "The front desk, babelatlas, has no 'stile': did you mean style?",
+        ),
+    ],
+)
+def test_a_mistake_in_a_rule_or_notebook_is_told_before_anything_runs(
+    tmp_path, file, right, wrong, sentence
+):
+    for name in ("notebooks", "config", "rules"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    for name in ("Snakefile", "_toc.yml"):
+        shutil.copyfile(ROOT / name, tmp_path / name)
+    text = (tmp_path / file).read_text(encoding="utf-8")
+    assert right in text
+    (tmp_path / file).write_text(text.replace(right, wrong), encoding="utf-8")
+    with pytest.raises(InputError) as error:
+        Graph("config/demo.yml", tmp_path)
+    assert sentence in str(error.value)
+    assert "\n" not in str(error.value)

@@ -1,4 +1,6 @@
-"""What `babelatlas run` shows of a notebook: its takeaway as plain text, and a page of HTML where it is asked for."""
+"""What `babelatlas run` shows of a notebook: its takeaway as plain text, and a page of
+HTML where it is asked for.
+"""
 
 import json
 import shutil
@@ -8,8 +10,9 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from atlas_study.commands import main as command_line
+from atlas_study.workflow import single_page
 from babelatlas.report import reading
-from babelatlas.workflow import command_line, single_page
 from conftest import ROOT
 
 CHAPTER = """
@@ -22,7 +25,11 @@ def executed(folder, *texts: str):
     """An executed notebook whose cells show texts in Markdown."""
     cells = [new_markdown_cell("# Words\n\nHow many?")]
     for text in texts:
-        output = {"output_type": "display_data", "data": {"text/markdown": text}, "metadata": {}}
+        output = {
+            "output_type": "display_data",
+            "data": {"text/markdown": text},
+            "metadata": {},
+        }
         cells.append(new_code_cell("", outputs=[nbformat.from_dict(output)]))
     nbformat.write(new_notebook(cells=cells), folder / "page.ipynb")
     return folder / "page.ipynb"
@@ -31,8 +38,14 @@ def executed(folder, *texts: str):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (reading.takeaway("It falls by -3.1 ([errata](34_scorecard)).").data, "It falls by −3.1 (errata)."),
-        ("**Answer.** *12* languages; see {cite:t}`geigle2024babel`.", "*12* languages; see geigle2024babel."),
+        (
+            reading.takeaway("It falls by -3.1 ([errata](34_scorecard)).").data,
+            "It falls by −3.1 (errata).",
+        ),
+        (
+            "**Answer.** *12* languages; see {cite:t}`geigle2024babel`.",
+            "*12* languages; see geigle2024babel.",
+        ),
         ("Nothing of the kind.", ""),
     ],
 )
@@ -52,18 +65,25 @@ def study(tmp_path, monkeypatch):
     cells.append(new_code_cell("shown = 3  # ge=1", metadata={"tags": ["parameters"]}))
     cells.append(new_code_cell(CHAPTER.strip()))
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": kernel}), tmp_path / "33_intervals.ipynb")
+    nbformat.write(
+        new_notebook(cells=cells, metadata={"kernelspec": kernel}),
+        tmp_path / "33_intervals.ipynb",
+    )
     return tmp_path
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_after_a_run_the_takeaway_is_on_the_terminal(study, capsys):
-    assert command_line.main(["run", "33_intervals.ipynb", "--parameter", "shown=2"]) == 0
+    assert (
+        command_line.main(["run", "33_intervals.ipynb", "--parameter", "shown=2"]) == 0
+    )
     first, second = capsys.readouterr().out.splitlines()
     assert first == "Models differ by 3 points (why)."
     assert second.startswith("results/scratch/notebooks/33_intervals.ipynb (")
-    assert json.loads(Path("results/scratch/notebooks/33_intervals.ipynb").read_bytes())["metadata"]["babelatlas"]
+    assert json.loads(
+        Path("results/scratch/notebooks/33_intervals.ipynb").read_bytes()
+    )["metadata"]["babelatlas"]
 
 
 @pytest.mark.slow

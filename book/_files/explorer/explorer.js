@@ -1,5 +1,5 @@
 /* The explorer: one view of all results. The address holds the state; whatever changes the state draws the view again.
-   The data are made by lib/babelatlas/report/results.py; the table is Tabulator's, the plot Observable Plot's.
+   The data are made by lib/babelatlas/analysis/all_results.py; the table is Tabulator's, the plot Observable Plot's.
    Names come from files: they are only ever set as text, never as HTML. */
 (async () => {
   "use strict";

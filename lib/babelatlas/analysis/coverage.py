@@ -1,8 +1,9 @@
-"""Which languages a label set reaches and which concepts it names: by family, by depth in WordNet, and what is lost.
+"""Which languages a label set reaches, by family and by the text that there is of them,
+and what WordNet says of its classes.
 
-The questions are those of two papers: classes for each language (Geigle et al. 2024, Table 5), classes against the
-tokens that a language model has read (their Fig. 4), and how universal and how specific ImageNet's concepts are (Liu et
-al. 2021, MaRVL, section 2.2 and Fig. 2). `babelatlas ship coverage` makes what ships again.
+The questions are those of Geigle et al. (2024): classes for each language (their Table
+5), and classes against the tokens that a language model has read (their Fig. 4).
+`babelatlas ship coverage` makes what ships again.
 """
 
 import itertools
@@ -19,97 +20,109 @@ from babelatlas.stats import correlation
 
 ENGLISH = "en"
 DOG = "n02084071"
-# The lexicographer files of WordNet that hold at least ten of ImageNet's classes, by what they are called here.
-FIELDS = {
-    "noun.animal": "animal",
-    "noun.artifact": "artefact",
-    "noun.food": "food",
-    "noun.plant": "plant",
-    "noun.object": "landscape",
-}
-NAMED = "named"
 # The tables of tokens, see `tokens`.
 TOKENS = ("as printed", "corrected")
 
 
 @cache
 def synsets() -> pd.DataFrame:
-    """Return facts about the classes that ship, the columns of `synset_facts`: one table for all callers, unchanged."""
+    """Return facts about the classes that ship, the columns of `synset_facts`: one
+    table for all callers, unchanged.
+    """
     return pd.read_csv(DATA / "synsets.csv")
 
 
 def synset_facts(wnids: Sequence[str]) -> pd.DataFrame:
-    """Return what WordNet 3.0 says about noun synsets: columns wnid, depth, lexname, n_hyponyms, dog, gloss, lemmas.
+    """Return what WordNet 3.0 says about noun synsets: columns wnid, depth, lexname,
+    n_hyponyms, dog, gloss, lemmas.
 
-    `depth` is the number of steps on the shortest path up to "entity" (NLTK's min_depth), which Liu et al. (2021) use;
-    `lexname` the lexicographer file ("noun.animal"); `n_hyponyms` the number of synsets directly below (0 for a leaf);
-    `dog` whether the synset lies below "dog"; `gloss` its definition, `lemmas` its English words.
+    `depth` is the number of steps on the shortest path up to "entity" (NLTK's
+    min_depth), which Liu et al. (2021) use; `lexname` the lexicographer file
+    ("noun.animal"); `n_hyponyms` the number of synsets directly below (0 for a leaf);
+    `dog` whether the synset lies below "dog"; `gloss` its definition, `lemmas` its
+    English words.
     """
-    wnids, rows = list(wnids), []
-    for wnid, synset in zip(wnids, wordnets.synsets(wnids), strict=True):
-        below = len(synset.hyponyms()) + len(synset.instance_hyponyms())
-        above = {each.offset() for each in synset.closure(lambda each: each.hypernyms() + each.instance_hypernyms())}
+    dog = int(DOG.removeprefix("n"))
+    columns = ["wnid", "depth", "lexname", "n_hyponyms", "dog", "gloss", "lemmas"]
+    rows = []
+    for wnid, synset in zip(wnids, wordnets.synsets(list(wnids)), strict=True):
+        below = synset.hyponyms() + synset.instance_hyponyms()
+        above = {general.offset() for general in synset.closure(_hypernyms)}
         words = "; ".join(synset.lemma_names()).replace("_", " ")
-        numbers = [synset.min_depth(), synset.lexname(), below, int(DOG[1:]) in above]
-        rows.append([wnid, *numbers, synset.definition(), words])
-    return pd.DataFrame(rows, columns=["wnid", "depth", "lexname", "n_hyponyms", "dog", "gloss", "lemmas"])
+        rows.append(
+            (
+                wnid,
+                synset.min_depth(),
+                synset.lexname(),
+                len(below),
+                dog in above,
+                synset.definition(),
+                words,
+            )
+        )
+    return pd.DataFrame(rows, columns=columns)
 
 
-def fields(facts: pd.DataFrame) -> pd.Series:
-    """Return the field of meaning of each class: "dog", "other animal", "artefact", "food", "plant", ... "other"."""
-    names = facts["lexname"].map(FIELDS).fillna("other").replace({"animal": "other animal"})
-    return names.mask(facts["dog"].astype(bool), "dog")
+def _hypernyms(synset) -> list:
+    """Return the synsets of NLTK that are directly above one."""
+    return synset.hypernyms() + synset.instance_hypernyms()
 
 
 @cache
 def babel_imagenet() -> pd.DataFrame:
-    """Return the number of classes of each of the 298 languages that Babel-ImageNet has: columns lang, n_classes."""
-    return pd.read_csv(DATA / "coverage_babel_imagenet.csv", dtype={"lang": str}, keep_default_na=False)
+    """Return the number of classes of each of the 298 languages that Babel-ImageNet
+    has: columns lang, n_classes.
+    """
+    return pd.read_csv(
+        DATA / "coverage_babel_imagenet.csv", dtype={"lang": str}, keep_default_na=False
+    )
 
 
 def count_classes(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the number of classes of each language in a table (lang, wnid): columns lang, n_classes."""
-    return table.groupby("lang")["wnid"].nunique().rename("n_classes").reset_index()
-
-
-def beside(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
-    """Return two counts of classes (lang, n_classes) side by side, a row for each language of either but English.
-
-    Columns: lang, name, ours, theirs (0 where a language is not there), group (the paper's, by `theirs`; "none" where
-    it has no class), in the order of `theirs`, then `ours`, most first.
+    """Return the number of classes of each language in a table (lang, wnid): columns
+    lang, n_classes.
     """
-    both = ours.merge(theirs, on="lang", how="outer", suffixes=("_ours", "_theirs"), validate="one_to_one")
-    both = both.rename(columns={"n_classes_ours": "ours", "n_classes_theirs": "theirs"}).query("lang != @ENGLISH")
-    both = both.fillna({"ours": 0, "theirs": 0}).astype({"ours": int, "theirs": int})
-    both["name"] = both["lang"].map(languages.name)
-    both["group"] = [languages.group_by_classes(n) if n else "none" for n in both["theirs"]]
-    both = both.sort_values(["theirs", "ours", "lang"], ascending=[False, False, True], ignore_index=True)
-    return both[["lang", "name", "ours", "theirs", "group"]]
+    n_classes = table.groupby("lang")["wnid"].nunique()
+    return n_classes.rename("n_classes").reset_index()
 
 
 def at_least(counts: pd.DataFrame) -> pd.DataFrame:
-    """Return how many languages of `counts` have at least n_classes, for each that occurs: n_classes, n_languages."""
-    sizes = counts.loc[counts["n_classes"] > 0, "n_classes"].value_counts().sort_index()
-    return pd.DataFrame({"n_classes": sizes.index, "n_languages": sizes[::-1].cumsum()[::-1].to_numpy()})
+    """Return how many languages of `counts` have at least n_classes, for each that
+    occurs: n_classes, n_languages.
+    """
+    with_classes = counts.loc[counts["n_classes"] > 0, "n_classes"]
+    n_languages = with_classes.value_counts().sort_index(ascending=False).cumsum()
+    table = n_languages.sort_index().rename("n_languages")
+    return table.rename_axis("n_classes").reset_index()
 
 
 def world_counts(counts: pd.DataFrame) -> pd.DataFrame:
-    """Return the world's spoken languages with the number of classes of each, 0 for most: `languages.world`, n_classes.
+    """Return the world's spoken languages with the number of classes of each, 0 for
+    most: `languages.world`, n_classes.
 
-    `counts`: lang, n_classes. What Glottolog counts as one language (Croatian and Serbian, Chinese in two scripts) has
-    the number of its variety with the most classes.
+    `counts`: lang, n_classes. What Glottolog counts as one language (Croatian and
+    Serbian, Chinese in two scripts) has the number of its variety with the most
+    classes.
     """
-    home = languages.table().set_index("code")["glottocode"]
-    best = counts.assign(glottocode=counts["lang"].map(home)).groupby("glottocode")["n_classes"].max()
-    return languages.world().assign(n_classes=languages.world()["glottocode"].map(best).fillna(0).astype(int))
+    glottocodes = languages.table().set_index("code")["glottocode"]
+    glottocode = counts["lang"].map(glottocodes)
+    most = counts["n_classes"].groupby(glottocode).max()
+    world = languages.world()
+    n_classes = world["glottocode"].map(most).fillna(0).astype(int)
+    return world.assign(n_classes=n_classes)
 
 
-def reached(counts: pd.DataFrame, by: str = "family", minimum: int = 10) -> pd.DataFrame:
-    """Return how many of the world's languages have at least `minimum` classes, by "family" or "macroarea".
+def reached(
+    counts: pd.DataFrame, by: str = "family", minimum: int = 10
+) -> pd.DataFrame:
+    """Return how many of the world's languages have at least `minimum` classes, by
+    "family" or "macroarea".
 
-    `counts`: lang, n_classes. Columns: the one named by `by`, n_world (languages), n_named (with a class at all),
-    n_reached, share (n_reached of n_world), most (classes of the language with the most), in the order of n_world, most
-    first. By family, what has no family (pidgins, unclassified languages) is left out. English counts with 1,000.
+    `counts`: lang, n_classes. Columns: the one named by `by`, n_world (languages),
+    n_named (with a class at all), n_reached, share (n_reached of n_world), most
+    (classes of the language with the most), in the order of n_world, most first. By
+    family, what has no family (pidgins, unclassified languages) is left out. English
+    counts with 1,000.
 
     >>> reached(pd.DataFrame({"lang": ["de", "nl"], "n_classes": [700, 9]})).n_reached.sum().item()
     1
@@ -117,21 +130,30 @@ def reached(counts: pd.DataFrame, by: str = "family", minimum: int = 10) -> pd.D
     world = world_counts(counts)
     if by == "family":
         world = world[~world["family"].isin(languages.NOT_FAMILIES)]
-    found = world.assign(named=world["n_classes"] > 0, enough=world["n_classes"] >= minimum).groupby(by, as_index=False)
-    found = found.agg(
-        n_world=("glottocode", "size"), n_named=("named", "sum"), n_reached=("enough", "sum"), most=("n_classes", "max")
+    world = world.assign(
+        is_named=world["n_classes"] > 0, is_reached=world["n_classes"] >= minimum
     )
-    found.insert(4, "share", found["n_reached"] / found["n_world"])
-    return found.sort_values(["n_world", by], ascending=[False, True], ignore_index=True)
+    table = world.groupby(by, as_index=False).agg(
+        n_world=("glottocode", "size"),
+        n_named=("is_named", "sum"),
+        n_reached=("is_reached", "sum"),
+        most=("n_classes", "max"),
+    )
+    table.insert(4, "share", table["n_reached"] / table["n_world"])
+    return table.sort_values(
+        ["n_world", by], ascending=[False, True], ignore_index=True
+    )
 
 
 def tokens(variant: str = "corrected") -> pd.DataFrame:
-    """Return the tokens (millions) of each language in the corpus that XLM-R was trained on: columns lang, tokens.
+    """Return the tokens (millions) of each language in the corpus that XLM-R was
+    trained on: columns lang, tokens.
 
-    `variant`: "as printed" by Conneau et al. (2020, Table 6), or "corrected", with the numbers of Swedish and Ukrainian
-    that the authors gave later. Where a language has two rows (Chinese, Burmese) they are added up, as in Table 4 of
-    Geigle et al. (2024); `zh-Hant` has no row of its own. Text of South Asian languages in Latin letters is left out,
-    as there.
+    `variant`: "as printed" by Conneau et al. (2020, Table 6), or "corrected", with the
+    numbers of Swedish and Ukrainian that the authors gave later. Where a language has
+    two rows (Chinese, Burmese) they are added up, as in Table 4 of Geigle et al.
+    (2024); `zh-Hant` has no row of its own. Text of South Asian languages in Latin
+    letters is left out, as there.
     """
     table = published.read("conneau2020").query("metric == 'tokens (millions)'")
     rows = table[table["variant"].isin([variant, f"{variant}, second row"])]
@@ -139,61 +161,47 @@ def tokens(variant: str = "corrected") -> pd.DataFrame:
     return rows.groupby("lang")["value"].sum().rename("tokens").reset_index()
 
 
-def with_tokens(counts: pd.DataFrame, variant: str = "corrected", english: bool = False) -> pd.DataFrame:
-    """Return the languages that have both classes and XLM-R tokens: lang, n_classes, tokens, log_classes, log_tokens.
+def with_tokens(
+    counts: pd.DataFrame, variant: str = "corrected", english: bool = False
+) -> pd.DataFrame:
+    """Return the languages that have both classes and XLM-R tokens: lang, n_classes,
+    tokens, log_classes, log_tokens.
 
     `counts`: lang, n_classes. The logarithms have base 10. `english` keeps English.
     """
-    both = counts[["lang", "n_classes"]].merge(tokens(variant), on="lang", validate="one_to_one")
-    both = both[(both["n_classes"] > 0) & ((both["lang"] != ENGLISH) | english)].reset_index(drop=True)
-    return both.assign(log_classes=np.log10(both["n_classes"]), log_tokens=np.log10(both["tokens"]))
+    both = counts[["lang", "n_classes"]].merge(
+        tokens(variant), on="lang", validate="one_to_one"
+    )
+    both = both[both["n_classes"] > 0]
+    if not english:
+        both = both[both["lang"] != ENGLISH]
+    both = both.reset_index(drop=True)
+    return both.assign(
+        log_classes=np.log10(both["n_classes"]), log_tokens=np.log10(both["tokens"])
+    )
 
 
-def token_correlation(counts: dict[str, pd.DataFrame], n_resamples: int = 2000, seed: int = 0) -> pd.DataFrame:
-    """Return the correlation of classes with XLM-R tokens by count, by token table, with English and without.
+def token_correlation(
+    counts: dict[str, pd.DataFrame], n_resamples: int = 2000, seed: int = 0
+) -> pd.DataFrame:
+    """Return the correlation of classes with XLM-R tokens by count, by token table,
+    with English and without.
 
-    `counts`: name -> table with lang, n_classes. Columns: series (the name), tokens ("as printed", "corrected"),
-    english (flag), method ("spearman", of ranks; "pearson", of the logarithms), value, ci_low, ci_high (bootstrap over
-    languages), n.
+    `counts`: name -> table with lang, n_classes. Columns: series (the name), tokens
+    ("as printed", "corrected"), english (flag), method ("spearman", of ranks;
+    "pearson", of the logarithms), value, ci_low, ci_high (bootstrap over languages), n.
     """
-    parts, options = [], {"methods": ["spearman", "pearson"], "n_resamples": n_resamples, "seed": seed}
+    parts = []
     for name, variant, english in itertools.product(counts, TOKENS, (True, False)):
-        both = with_tokens(counts[name], variant, english)
-        found = correlation.correlate(both, "log_tokens", "log_classes", **options)
+        found = correlation.correlate(
+            with_tokens(counts[name], variant, english),
+            "log_tokens",
+            "log_classes",
+            methods=["spearman", "pearson"],
+            n_resamples=n_resamples,
+            seed=seed,
+        )
         parts.append(found.assign(series=name, tokens=variant, english=english))
-    columns = ["series", "tokens", "english", "method", "value", "ci_low", "ci_high", "n"]
-    return pd.concat(parts, ignore_index=True)[columns]
-
-
-def concepts(labels: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFrame:
-    """Return in how many languages, families and macroareas each class is named; columns of `facts` and four more.
-
-    `labels` has the columns lang and wnid; English does not count. `facts`: one row for each class, as `synsets` gives.
-    Added: n_languages, n_families and n_macroareas (Glottolog's; those of no family or macroarea do not count), field.
-    """
-    table = labels.loc[labels["lang"] != ENGLISH, ["lang", "wnid"]].drop_duplicates()
-    home = languages.table().set_index("code")[["family", "macroarea"]]
-    home = home.mask(home.isin(["", *languages.NOT_FAMILIES]))
-    found = table.join(home, on="lang").groupby("wnid")[["lang", "family", "macroarea"]].nunique()
-    found.columns = ["n_languages", "n_families", "n_macroareas"]
-    counted = found.reindex(facts["wnid"], fill_value=0).reset_index(drop=True)
-    return pd.concat([facts.reset_index(drop=True), counted], axis=1).assign(field=fields(facts).to_numpy())
-
-
-def outcomes(stages: dict[str, pd.DataFrame], codes: Sequence[str], wnids: Sequence[str]) -> pd.DataFrame:
-    """Return what became of every class in every language: columns lang, wnid, outcome; all combinations, in order.
-
-    `stages`: what takes words away -> the table (columns lang, wnid) of what is left after it, in order, from all words
-    of the sources to the label set. The outcome is "named" where the last table has the class, else the name of the
-    stage after the last table that has it: the first stage where none has. An ordered categorical, "named" first.
-
-    >>> left = pd.DataFrame({"lang": ["si"], "wnid": ["n1"]})
-    >>> outcomes({"no source": left, "English": left[:0]}, ["si"], ["n1", "n2"]).outcome.tolist()
-    ['English', 'no source']
-    """
-    index = pd.MultiIndex.from_product([codes, wnids], names=["lang", "wnid"])
-    left = np.zeros(len(index), int)  # the last stage that has the class: 0 for none
-    for number, table in enumerate(stages.values(), start=1):
-        left[index.isin(pd.MultiIndex.from_frame(table[["lang", "wnid"]]))] = number
-    kinds = pd.CategoricalDtype([NAMED, *reversed(stages)], ordered=True)
-    return index.to_frame(index=False).assign(outcome=pd.Categorical.from_codes(len(stages) - left, dtype=kinds))
+    key = ["series", "tokens", "english", "method"]
+    table = pd.concat(parts, ignore_index=True)
+    return table[[*key, "value", "ci_low", "ci_high", "n"]]

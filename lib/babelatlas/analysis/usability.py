@@ -1,7 +1,9 @@
-"""Whether a model is usable in a language: how its result compares with the best one in English on the same test.
+"""Whether a model is usable in a language: how its result compares with the best one in
+English on the same test.
 
-The rule is about what a model does beyond guessing. Its share is that of the model's result minus guessing in the best
-English result minus guessing, on the same benchmark, in the same direction and with as many classes to choose from.
+The rule is about what a model does beyond guessing. Its share is that of the model's
+result minus guessing in the best English result minus guessing, on the same benchmark,
+in the same direction and with as many classes to choose from.
 """
 
 import numpy as np
@@ -10,55 +12,69 @@ import pandas as pd
 from babelatlas.base import published
 from babelatlas.models import registry
 
-# Between these numbers of classes English accuracies are published (Geigle et al. 2024, Tables 3 and 2).
+# Between these numbers of classes English accuracies are published (Geigle et al. 2024,
+# Tables 3 and 2).
 FEWEST_CLASSES, ALL_CLASSES = 100, 1000
 STATES = ["usable", "borderline", "hardly usable", "not usable", "not decided"]
 
 
 def english_gains(source: str = "geigle2024") -> pd.Series:
-    """Return how much higher each model's English accuracy is with 100 classes than with 1,000: fractions, by name.
+    """Return how much higher each model's English accuracy is with 100 classes than
+    with 1,000: fractions, by name.
 
     The names are those of the registry. Source: Geigle et al. (2024), Tables 2 and 3.
     """
-    rows = published.by_group(source).query("group == 'English'")
-    wide = rows.pivot(index="model", columns="table", values="value")
-    names = {entry.paper_row: entry.name for entry in registry.MODELS if entry.paper_row}
-    return (wide["3"] - wide["2"]).rename(index=names).rename("gain")
+    rows = published.accuracy_by_group(source).query("group == 'English'")
+    by_table = rows.pivot(index="model", columns="table", values="value")
+    names = {
+        entry.paper_row: entry.name for entry in registry.MODELS if entry.paper_row
+    }
+    return (by_table["3"] - by_table["2"]).rename(index=names).rename("gain")
 
 
 def part_of_gain(classes: np.ndarray | pd.Series) -> np.ndarray:
-    """Return which part of the gain by 100 classes in place of 1,000 so many classes bring: 0 for 1,000, 1 for 100.
+    """Return which part of the gain by 100 classes in place of 1,000 so many classes
+    bring: 0 for 1,000, 1 for 100.
 
-    Accuracy is taken to fall linearly with the logarithm of the number of classes, as Geigle et al. (2024, Figure 2)
-    found. NaN below 100 and above 1,000 classes, for which no English accuracy is published.
+    Accuracy is taken to fall linearly with the logarithm of the number of classes, as
+    Geigle et al. (2024, Figure 2) found. NaN below 100 and above 1,000 classes, for
+    which no English accuracy is published.
 
     >>> part_of_gain([1000, 100, 10])
     array([ 0.,  1., nan])
     """
     classes = np.asarray(classes, float)
-    known = (classes >= FEWEST_CLASSES) & (classes <= ALL_CLASSES)
-    return np.log(ALL_CLASSES / np.where(known, classes, np.nan)) / np.log(ALL_CLASSES / FEWEST_CLASSES)
+    in_range = (classes >= FEWEST_CLASSES) & (classes <= ALL_CLASSES)
+    classes = np.where(in_range, classes, np.nan)
+    return np.log(ALL_CLASSES / classes) / np.log(ALL_CLASSES / FEWEST_CLASSES)
 
 
-def best_english_among(classes: np.ndarray | pd.Series, accuracy: pd.Series, gains: pd.Series) -> np.ndarray:
-    """Return the best English accuracy among so many classes, a fraction; NaN where `part_of_gain` is.
+def best_english_among(
+    classes: np.ndarray | pd.Series, accuracy: pd.Series, gains: pd.Series
+) -> np.ndarray:
+    """Return the best English accuracy among so many classes, a fraction; NaN where
+    `part_of_gain` is.
 
-    `accuracy`: of models among all 1,000 classes, `gains`: as of `english_gains`; both by name, and only models that
-    have both count.
+    `accuracy`: of models among all 1,000 classes, `gains`: as of `english_gains`; both
+    by name, and only models that have both count.
 
-    >>> best_english_among([1000, 100], pd.Series({"a": 0.7, "b": 0.6}), pd.Series({"a": 0.1, "b": 0.3}))
+    >>> accuracy, gains = pd.Series({"a": 0.7, "b": 0.6}), pd.Series({"a": 0.1, "b": 0.3})
+    >>> best_english_among([1000, 100], accuracy, gains)
     array([0.7, 0.9])
     """
     both = accuracy.index.intersection(gains.index)
-    return (accuracy[both].to_numpy() + np.outer(part_of_gain(classes), gains[both])).max(axis=1)
+    gains_of_classes = np.outer(part_of_gain(classes), gains[both])
+    return (accuracy[both].to_numpy() + gains_of_classes).max(axis=1)
 
 
 def share_interval(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the share of each row with its 95 % interval: share, share_low, share_high.
+    """Return the share of each row with its 95 % interval: share, share_low,
+    share_high.
 
-    `table`: value, ci_low, ci_high, baseline (guessing) and reference, reference_low, reference_high (the best English
-    result), fractions. The interval of the ratio takes both results as independent (Donner and Zou 2012, MOVER-R);
-    where they share images it is too long rather than too short. A bound below guessing counts as guessing.
+    `table`: value, ci_low, ci_high, baseline (guessing) and reference, reference_low,
+    reference_high (the best English result), fractions. The interval of the ratio takes
+    both results as independent (Donner and Zou 2012, MOVER-R); where they share images
+    it is too long rather than too short. A bound below guessing counts as guessing.
 
     >>> row = {"value": 0.5, "ci_low": 0.4, "ci_high": 0.6, "baseline": 0.2}
     >>> row |= {"reference": 0.8, "reference_low": 0.8, "reference_high": 0.8}
@@ -66,12 +82,20 @@ def share_interval(table: pd.DataFrame) -> pd.DataFrame:
     [0.5, 0.33, 0.67]
     """
     guess = table["baseline"]
-    value, low, high = ((table[name] - guess).clip(lower=0) for name in ("value", "ci_low", "ci_high"))
-    reference, least, most = (table[name] - guess for name in ("reference", "reference_low", "reference_high"))
+    value, low, high = (
+        (table[name] - guess).clip(lower=0) for name in ("value", "ci_low", "ci_high")
+    )
+    reference, least, most = (
+        table[name] - guess for name in ("reference", "reference_low", "reference_high")
+    )
     product = value * reference
 
-    lower = product - np.sqrt(product**2 - low * most * (2 * value - low) * (2 * reference - most))
-    upper = product + np.sqrt(product**2 - high * least * (2 * value - high) * (2 * reference - least))
+    lower = product - np.sqrt(
+        product**2 - low * most * (2 * value - low) * (2 * reference - most)
+    )
+    upper = product + np.sqrt(
+        product**2 - high * least * (2 * value - high) * (2 * reference - least)
+    )
     return pd.DataFrame(
         {
             "share": value / reference,
@@ -84,9 +108,10 @@ def share_interval(table: pd.DataFrame) -> pd.DataFrame:
 def states(table: pd.DataFrame, line: float = 0.5) -> np.ndarray:
     """Return the state of each row, one of `STATES`.
 
-    `table`: share_low and share_high as of `share_interval`, above (1 where the result exceeds guessing) and decided
-    (whether the test is one by which a language is judged). "usable": the whole interval of the share is at least
-    `line`, "hardly usable": it is below; "borderline" where it holds the line.
+    `table`: share_low and share_high as of `share_interval`, above (1 where the result
+    exceeds guessing) and decided (whether the test is one by which a language is
+    judged). "usable": the whole interval of the share is at least `line`, "hardly
+    usable": it is below; "borderline" where it holds the line.
     """
     conditions = [
         ~table["decided"].astype(bool),
@@ -94,23 +119,8 @@ def states(table: pd.DataFrame, line: float = 0.5) -> np.ndarray:
         table["share_low"] >= line,
         table["share_high"] >= line,
     ]
-    return np.select(conditions, ["not decided", "not usable", "usable", "borderline"], "hardly usable")
-
-
-def english_over_time(table: pd.DataFrame, classes: pd.Series, dates: pd.Index, gains: pd.Series) -> pd.DataFrame:
-    """Return the best English accuracy so far among as many classes as each language has: dates x languages.
-
-    `table`: model, value (English accuracy among all classes) and date of each model; `classes`: by language; `gains`:
-    as of `english_gains`, where a model has none their mean. Languages with fewer classes than `part_of_gain` knows
-    have no value.
-
-    >>> rows = pd.DataFrame({"model": ["a", "b"], "value": [0.4, 0.5], "date": [1, 2]})
-    >>> english_over_time(rows, pd.Series({"de": 1000, "sw": 100}), pd.Index([1, 2]), pd.Series({"a": 0.3, "b": 0.1}))
-        de   sw
-    1  0.4  0.7
-    2  0.5  0.7
-    """
-    gain = table["model"].map(gains).fillna(gains.mean()).to_numpy()
-    values = table["value"].to_numpy()[:, None] + np.outer(gain, part_of_gain(classes))
-    by_model = pd.DataFrame(values, index=table["date"].to_numpy(), columns=classes.index)
-    return by_model.groupby(level=0).max().cummax().reindex(dates, method="ffill")
+    return np.select(
+        conditions,
+        ["not decided", "not usable", "usable", "borderline"],
+        "hardly usable",
+    )

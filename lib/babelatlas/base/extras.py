@@ -1,8 +1,20 @@
-"""Which extra of the package brings a module that a base install, `pip install .`, does not have."""
+"""Which extra of the package brings a module that a base install, `pip install .`, does
+not have.
+"""
 
-# Extra -> the modules that this study imports of it, those that come with its packages included.
+# Extra -> the modules that this study imports of it, those that come with its packages
+# included.
 MODULES = {
-    "workflow": ("docutils", "ipykernel", "jupyter_book", "nbclient", "nbformat", "papermill", "snakemake", "sphinx"),
+    "workflow": (
+        "docutils",
+        "ipykernel",
+        "jupyter_book",
+        "nbclient",
+        "nbformat",
+        "papermill",
+        "snakemake",
+        "sphinx",
+    ),
     "encoders": (
         "einops",
         "huggingface_hub",
@@ -22,10 +34,11 @@ MODULES = {
 
 
 def how_to_install(module: str) -> str:
-    """Return a sentence on how to install a module that is missing; "" for one that no extra brings.
+    """Return a sentence on how to install a module that is missing; "" for one that no
+    extra brings.
 
-    >>> how_to_install("nbformat")
-    "This needs nbformat, which is not installed: run `pip install '.[workflow]'` in a copy of the study."
+    >>> how_to_install("nbformat").partition(": ")[0]
+    'This needs nbformat, which is not installed'
     >>> how_to_install("torch.nn").split("`")[1], how_to_install("no_such_module")
     ("pip install '.[encoders]'", '')
     """

@@ -1,4 +1,6 @@
-"""Pictures as encoders take them: RGB, on white where they are transparent, turned where that is asked for."""
+"""Pictures as encoders take them: RGB, on white where they are transparent, turned
+where that is asked for.
+"""
 
 import io
 import os
@@ -10,20 +12,23 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 
 from babelatlas.base.errors import InputError
 
-# Endings of the kinds of pictures that are read from folders, in small letters; and all of them in words.
+# Endings of the kinds of pictures that are read from folders, in small letters; and all
+# of them in words.
 SUFFIXES = {".jpeg", ".jpg", ".png", ".webp"}
 KINDS = ", ".join(sorted(SUFFIXES))
 # Held while filters of warnings are changed, since all threads of a process share them.
 QUIETLY = threading.Lock()
-# Part of the name under which vectors of pictures are kept: what is done to all pictures before a model has them.
+# Part of the name under which vectors of pictures are kept: what is done to all
+# pictures before a model has them.
 TREATMENT = "transparent pictures are laid on white"
 
 
 def plain(image: Image.Image, upright: bool = False) -> Image.Image:
     """Return a picture as RGB, on white where it is transparent, and without metadata.
 
-    Encoders know no transparency, and the colour below it is arbitrary, mostly black. `upright`: whether to turn the
-    picture as its EXIF orientation says, which viewers do; where that is damaged, the picture stays as it is stored.
+    Encoders know no transparency, and the colour below it is arbitrary, mostly black.
+    `upright`: whether to turn the picture as its EXIF orientation says, which viewers
+    do; where that is damaged, the picture stays as it is stored.
     """
     image.load()
     image = _turned(image) if upright else image
@@ -34,23 +39,29 @@ def plain(image: Image.Image, upright: bool = False) -> Image.Image:
         image = white
     image = image.convert("RGB")
 
-    # What has been turned, or deliberately has not, must not be turned by a model's own processor.
+    # What has been turned, or deliberately has not, must not be turned by a model's own
+    # processor.
     image.info = {}
     return image
 
 
 def _turned(image: Image.Image) -> Image.Image:
-    """Return a picture as its orientation says, or as it is where the metadata cannot be read."""
+    """Return a picture as its orientation says, or as it is where the metadata cannot
+    be read.
+    """
     try:
         with QUIETLY, warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of damaged EXIF
             return ImageOps.exif_transpose(image)
-    except Exception:  # Pillow raises many kinds for damaged metadata; the picture itself has been read
+    # Pillow raises many kinds for damaged metadata; the picture itself has been read
+    except Exception:
         return image
 
 
 def _with_alpha(image: Image.Image) -> Image.Image:
-    """Return a picture as RGBA; of a colour that stands for transparency in 16 bits Pillow keeps 8 of each channel."""
+    """Return a picture as RGBA; of a colour that stands for transparency in 16 bits
+    Pillow keeps 8 of each channel.
+    """
     key = image.info.get("transparency")
     if isinstance(key, tuple) and max(key) > 255:
         image = image.copy()
@@ -59,10 +70,12 @@ def _with_alpha(image: Image.Image) -> Image.Image:
 
 
 def open_image(path: str | os.PathLike, upright: bool = False) -> Image.Image:
-    """Return an image as RGB, read whole, as `plain` makes it; of a moving picture the first frame.
+    """Return an image as RGB, read whole, as `plain` makes it; of a moving picture the
+    first frame.
 
-    `upright`: as for `plain`. May be called in threads. Raises InputError for a file that is no picture, is damaged,
-    or has more than 8 bits a channel where Pillow would cut them off.
+    `upright`: as for `plain`. May be called in threads. Raises InputError for a file
+    that is no picture, is damaged, or has more than 8 bits a channel where Pillow would
+    cut them off.
     """
     try:
         content = io.BytesIO(Path(path).read_bytes())
@@ -71,13 +84,24 @@ def open_image(path: str | os.PathLike, upright: bool = False) -> Image.Image:
             image = Image.open(content)
         with image:
             image.load()
-            if image.format == "PNG":  # it has checksums, which are not looked at where the picture is decoded
+            if image.format == "PNG":
+                # Its checksums are not looked at where the picture is decoded.
                 Image.open(content).verify()
             if image.mode.startswith(("I", "F")):
-                raise ValueError(f"16 bits a channel or more, mode {image.mode!r}: convert it to 8 bits")
+                raise ValueError(
+                    f"16 bits a channel or more, mode {image.mode!r}: convert it to 8"
+                    " bits"
+                )
             return plain(image, upright)
     except MemoryError:  # which says nothing of the file
         raise
-    except Exception as error:  # whatever Pillow raises for damaged bytes, and for a picture that is too large
-        reason = "no picture that Pillow knows" if isinstance(error, UnidentifiedImageError) else error
-        raise InputError(f"The image {path} cannot be read ({reason}): make or fetch it again.") from error
+    # whatever Pillow raises for damaged bytes, and for a picture that is too large
+    except Exception as error:
+        reason = (
+            "no picture that Pillow knows"
+            if isinstance(error, UnidentifiedImageError)
+            else error
+        )
+        raise InputError(
+            f"The image {path} cannot be read ({reason}): make or fetch it again."
+        ) from error

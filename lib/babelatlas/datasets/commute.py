@@ -1,10 +1,13 @@
-"""CoMMuTE: reading its files into items of two senses, with every irregularity counted and named.
+"""CoMMuTE: reading its files into items of two senses, with every irregularity counted
+and named.
 
-The files, as released: a folder for each language (`en-fr`, and `en-fr_dev` for development) with `src.en`, the
-ambiguous English sentences, `correct.fr` and `incorrect.fr`, and `img.order`, the names of the images. Line k of all
-four belongs together; a sentence has two neighbouring lines, one for each of its senses, and what is correct on one is
-incorrect on the other. Here the two lines are one item, named after its two images, sorted; sense "a" is that of the
-first. The sentences (Futeral et al. 2023, 2024) are for non-commercial use, and none is kept in this project.
+The files, as released: a folder for each language (`en-fr`, and `en-fr_dev` for
+development) with `src.en`, the ambiguous English sentences, `correct.fr` and
+`incorrect.fr`, and `img.order`, the names of the images. Line k of all four belongs
+together; a sentence has two neighbouring lines, one for each of its senses, and what is
+correct on one is incorrect on the other. Here the two lines are one item, named after
+its two images, sorted; sense "a" is that of the first. The sentences (Futeral et al.
+2023, 2024) are for non-commercial use, and none is kept in this project.
 """
 
 import os
@@ -26,101 +29,181 @@ COLUMNS = ["finding", "lang", "item", "lines"]
 
 
 def available(folder: str | os.PathLike, dataset: str = "commute") -> dict[str, Path]:
-    """Return the folder of each language, by its code, that a folder as released holds; InputError where none is.
+    """Return the folder of each language, by its code, that a folder as released holds;
+    InputError where none is.
 
     `dataset`: "commute", the test sets, or "commute-dev".
     """
     home = tables.locate(folder)
     parts = sorted(home.iterdir()) if str(folder) and home.is_dir() else []
-    named = {part: re.fullmatch(FOLDERS[dataset], part.name) for part in parts if part.is_dir()}
+    named = {
+        part: re.fullmatch(FOLDERS[dataset], part.name)
+        for part in parts
+        if part.is_dir()
+    }
     if not any(named.values()):
         entry = datasets.get_dataset(dataset)
         where = f"en-fr{dataset[7:].replace('-', '_')} below {str(folder)!r}"
-        raise InputError(f"The texts of {dataset!r} should lie in folders such as {where}: get them from {entry.url}.")
-    return {languages.canonical(match[1]): part for part, match in named.items() if match}
+        raise InputError(
+            f"The texts of {dataset!r} should lie in folders such as {where}: get them"
+            f" from {entry.url}."
+        )
+    return {
+        languages.canonical(match[1]): part for part, match in named.items() if match
+    }
 
 
-def read(
+def read_items(
     folder: str | os.PathLike, dataset: str = "commute", wanted: Iterable[str] = ()
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the items of CoMMuTE, schema `items`, and what is irregular: finding, lang, item, lines.
+    """Return the items of CoMMuTE, schema `items`, and what is irregular: finding,
+    lang, item, lines.
 
-    `folder` as released; `wanted`: codes of languages, none for all that it has. Rows stand in the order of the files.
-    White space around a text is cut off. `word` is "": the files do not say which word is ambiguous.
+    `folder` as released; `wanted`: codes of languages, none for all that it has. Rows
+    stand in the order of the files. White space around a text is cut off. `word` is "":
+    the files do not say which word is ambiguous.
     """
     homes = available(folder, dataset)
-    codes = languages.among(wanted, homes, f"The data set {dataset!r} in {folder}") or list(homes)
+    codes = languages.among(
+        wanted, homes, f"The data set {dataset!r} in {folder}"
+    ) or list(homes)
     parts = [_items(homes[code], code) for code in codes]
     items = pd.concat([part for part, _ in parts], ignore_index=True)
     findings = [finding for _, several in parts for finding in several]
-    sentences = items.groupby("item")["source"].agg(lambda texts: Counter(texts).most_common(1)[0][0])
-    for lang, rows in items.drop_duplicates(["lang", "item"]).groupby("lang", sort=False):
-        have = rows.set_index("item")["source"]
-        lacking = [item for item in items["item"].unique() if item not in have]
-        other = have[have.to_numpy() != sentences[have.index].to_numpy()].index
-        findings += [("item is not in this language", lang, item, "") for item in lacking]
-        findings += [("sentence differs between languages", lang, item, "") for item in other]
-    return tables.check(items.assign(word=""), "items"), pd.DataFrame(findings, columns=COLUMNS).astype(str)
+    sentences = items.groupby("item")["source"].agg(
+        lambda texts: Counter(texts).most_common(1)[0][0]
+    )
+    once = items.drop_duplicates(["lang", "item"])
+    for lang, rows in once.groupby("lang", sort=False):
+        sentence_of = rows.set_index("item")["source"]
+        for item in items["item"].unique():
+            if item not in sentence_of:
+                findings.append(("item is not in this language", lang, item, ""))
+        differs = sentence_of.to_numpy() != sentences[sentence_of.index].to_numpy()
+        for item in sentence_of.index[differs]:
+            findings.append(("sentence differs between languages", lang, item, ""))
+    findings = pd.DataFrame(findings, columns=COLUMNS).astype(str)
+    return tables.check(items.assign(word=""), "items"), findings
 
 
 def _items(home: Path, lang: str) -> tuple[pd.DataFrame, list[tuple]]:
-    """Return the items of one language, lang, item, sense, source, translation, and what is irregular in them."""
-    code = home.name.removesuffix("_dev").removeprefix("en-")  # as the folder spells it
-    names = {"source": "src.en", "correct": f"correct.{code}", "incorrect": f"incorrect.{code}", "image": "img.order"}
-    try:
-        # Not splitlines: it would also split at letters that are no ends of a line to other programs.
-        texts = {column: (home / name).read_text("utf-8-sig").rstrip().split("\n") for column, name in names.items()}
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"The files of {home} cannot be read ({error}): get them again.") from error
-    sizes = [len(rows) for rows in texts.values()]
-    if len(set(sizes)) > 1:
-        raise InputError(f"The files of {home} have {sizes} lines: line k of one belongs to line k of the others.")
-    rows = pd.DataFrame(texts).apply(lambda column: column.str.strip())
-    made, findings, known = [], [], set()
+    """Return the items of one language, lang, item, sense, source, translation, and
+    what is irregular in them.
+    """
+    rows = _lines_of(home)
+    items, findings, seen = [], [], set()
     for start in range(0, len(rows), 2):
         pair, lines = rows.iloc[start : start + 2], f"{start + 1}, {start + 2}"
         item = "+".join(sorted(pair["image"]))
-        if (pair == "").any(axis=None) or not _belong(pair) or pair["image"].nunique() < 2 or item in known:
-            raise InputError(f"CoMMuTE: lines {lines} of {home.name} should be the two sides of one item.")
-        one, two = pair.itertuples()
-        if one.source != two.source:
-            findings.append(("sentences of an item differ", lang, item, lines))
-        if one.incorrect != two.correct or two.incorrect != one.correct:
-            findings.append(("incorrect is not the other's correct", lang, item, lines))
-        if one.correct == two.correct:
-            findings.append(("translations are the same", lang, item, lines))
-        first = item.split("+")[0]
-        made += [(lang, item, "a" if row.image == first else "b", row.source, row.correct) for row in (one, two)]
-        known.add(item)
-    return pd.DataFrame(made, columns=["lang", "item", "sense", "source", "translation"]), findings
+        if (
+            (pair == "").any(axis=None)
+            or not _belong(pair)
+            or pair["image"].nunique() < 2
+            or item in seen
+        ):
+            raise InputError(
+                f"CoMMuTE: lines {lines} of {home.name} should be the two sides of one"
+                " item."
+            )
+        seen.add(item)
+        findings += [(finding, lang, item, lines) for finding in _irregular(pair)]
+        image_a = item.split("+")[0]
+        for row in pair.itertuples():
+            sense = "a" if row.image == image_a else "b"
+            items.append((lang, item, sense, row.source, row.correct))
+    columns = ["lang", "item", "sense", "source", "translation"]
+    return pd.DataFrame(items, columns=columns), findings
+
+
+def _irregular(pair: pd.DataFrame) -> list[str]:
+    """Return what is irregular in the two sides of an item, in words."""
+    first, second = pair.itertuples()
+    findings = []
+    if first.source != second.source:
+        findings.append("sentences of an item differ")
+    if first.incorrect != second.correct or second.incorrect != first.correct:
+        findings.append("incorrect is not the other's correct")
+    if first.correct == second.correct:
+        findings.append("translations are the same")
+    return findings
+
+
+def _lines_of(home: Path) -> pd.DataFrame:
+    """Return the files of one language side by side, one row a line: source, correct,
+    incorrect and image.
+    """
+    code = home.name.removesuffix("_dev").removeprefix("en-")  # as the folder spells it
+    names = {
+        "source": "src.en",
+        "correct": f"correct.{code}",
+        "incorrect": f"incorrect.{code}",
+        "image": "img.order",
+    }
+    try:
+        # Not splitlines: it would also split at letters that are no ends of a line to
+        # other programs.
+        texts = {
+            column: (home / name).read_text("utf-8-sig").rstrip().split("\n")
+            for column, name in names.items()
+        }
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"The files of {home} cannot be read ({error}): get them again."
+        ) from error
+    sizes = [len(rows) for rows in texts.values()]
+    if len(set(sizes)) > 1:
+        raise InputError(
+            f"The files of {home} have {sizes} lines: line k of one belongs to line k"
+            " of the others."
+        )
+    return pd.DataFrame(texts).apply(lambda column: column.str.strip())
 
 
 def _belong(pair: pd.DataFrame) -> bool:
-    """Return whether two lines are one item: one sentence, or what is correct on one is incorrect on the other."""
+    """Return whether two lines are one item: one sentence, or what is correct on one is
+    incorrect on the other.
+    """
     if len(pair) < 2:
         return False
-    one, two = pair.itertuples()
-    return one.source == two.source or (one.correct == two.incorrect and two.correct == one.incorrect)
+    first, second = pair.itertuples()
+    crossed = first.correct == second.incorrect and second.correct == first.incorrect
+    return first.source == second.source or crossed
 
 
 def pictured(
-    items: pd.DataFrame, images: str | os.PathLike, dataset: str = "commute", missing: int = 0
+    items: pd.DataFrame,
+    images: str | os.PathLike,
+    dataset: str = "commute",
+    missing: int = 0,
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Return the items whose two images are there, these (schema `item_images`, absolute paths), and what is not.
+    """Return the items whose two images are there, these (schema `item_images`,
+    absolute paths), and what is not.
 
-    `items` as `read` returns them; `images`: the folder of the images, or its archive; `missing`: how many images may
-    be absent. An item that lacks one is left out in all languages, and named in the third table, as in `read`.
+    `items` as `read_items` returns them; `images`: the folder of the images, or its
+    archive; `missing`: how many images may be absent. An item that lacks one is left out in all
+    languages, and named in the third table, as in `read_items`.
     """
     home = datasets.images_path(images, datasets.get_dataset(dataset))
-    files = {path.name: path for path in image_files(download.unpack(home) if download.is_archive(home) else home)}
-    names = list(dict.fromkeys(name for item in items["item"].unique() for name in item.split("+")))
+    if download.is_archive(home):
+        home = download.unpack(home)
+    files = {path.name: path for path in image_files(home)}
+    pairs = [item.split("+") for item in items["item"].unique()]
+    names = list(dict.fromkeys(name for pair in pairs for name in pair))
     absent = [name for name in names if name not in files]
     if len(absent) > missing or len(absent) == len(names):
-        some = f"{len(absent)} of {len(names)} images in {images}: {', '.join(absent[:20])}"
-        raise InputError(f"The data set {dataset!r} lacks {some}; fetch it again, or say with missing how many may be.")
+        some = (
+            f"{len(absent)} of {len(names)} images in {images}:"
+            f" {', '.join(absent[:20])}"
+        )
+        raise InputError(
+            f"The data set {dataset!r} lacks {some}; fetch it again, or say with"
+            " missing how many may be."
+        )
     lacks = items["item"].map(lambda item: not files.keys() >= set(item.split("+")))
     lost = items[lacks].drop_duplicates(["lang", "item"])
-    findings = lost[["lang", "item"]].assign(finding="image is missing", lines="")[COLUMNS]
+    findings = lost[["lang", "item"]].assign(finding="image is missing", lines="")[
+        COLUMNS
+    ]
     kept = items[~lacks].reset_index(drop=True)
     rows = [
         (item, f"{sense}0", str(files[name]))
@@ -133,11 +216,17 @@ def pictured(
 
 
 def counts(items: pd.DataFrame) -> pd.DataFrame:
-    """Return how many each language has: lang, items, `everywhere` (in all), `same` (both translations are one)."""
-    n = items["lang"].nunique()
-    spread = items.groupby("item")["lang"].nunique()
-    wide = items.pivot(index=["lang", "item"], columns="sense", values="translation").reset_index()
-    wide["everywhere"] = wide["item"].map(spread) == n
-    wide["same"] = wide["a"] == wide["b"]
-    made = wide.groupby("lang").agg(items=("item", "size"), everywhere=("everywhere", "sum"), same=("same", "sum"))
-    return made.reindex(items["lang"].unique()).reset_index()
+    """Return how many each language has: lang, items, `everywhere` (in all), `same`
+    (both translations are one).
+    """
+    n_languages = items.groupby("item")["lang"].nunique()
+    key = ["lang", "item"]
+    translations = items.pivot(index=key, columns="sense", values="translation")
+    translations = translations.reset_index()
+    in_all = translations["item"].map(n_languages) == items["lang"].nunique()
+    translations["everywhere"] = in_all
+    translations["same"] = translations["a"] == translations["b"]
+    numbers = translations.groupby("lang").agg(
+        items=("item", "size"), everywhere=("everywhere", "sum"), same=("same", "sum")
+    )
+    return numbers.reindex(items["lang"].unique()).reset_index()

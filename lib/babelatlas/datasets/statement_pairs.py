@@ -1,9 +1,12 @@
-"""Statements about pairs of images: reading MaRVL and NLVR2 as released into the table `pairs`.
+"""Statements about pairs of images: reading MaRVL and NLVR2 as released into the table
+`pairs`.
 
-MaRVL (Liu et al. 2021): `<lang>/annotations/marvl-<lang>.jsonl`, machine translations to English next to them, images
-in `<lang>/images/<concept>/`. NLVR2 (Suhr et al. 2019): one file, JSON or JSON lines, of the release or of MaRVL's;
-images `<split>-<set>-<pair>-img0.png` and `-img1.png`, of the training set in numbered folders. A statement is meant
-to come with four pairs; in MaRVL some come with fewer or were written twice, of NLVR2 a part was taken out.
+MaRVL (Liu et al. 2021): `<lang>/annotations/marvl-<lang>.jsonl`, machine translations
+to English next to them, images in `<lang>/images/<concept>/`. NLVR2 (Suhr et al. 2019):
+one file, JSON or JSON lines, of the release or of MaRVL's; images
+`<split>-<set>-<pair>-img0.png` and `-img1.png`, of the training set in numbered
+folders. A statement is meant to come with four pairs; in MaRVL some come with fewer or
+were written twice, of NLVR2 a part was taken out.
 """
 
 import json
@@ -22,73 +25,120 @@ from babelatlas.datasets.imagenet import image_files
 
 FULL = 4  # pairs of a statement
 ORIGINAL = "original"
-# Data set -> variant -> where its files lie below the folder of the release; {lang} is the language they are about.
+# Data set -> variant -> where its files lie below the folder of the release; {lang} is
+# the language they are about.
 FILES = {
     "marvl": {
         ORIGINAL: "{lang}/annotations/marvl-{lang}.jsonl",
         "translate-test": "{lang}/annotations_machine-translate/marvl-{lang}_gmt.jsonl",
-        "human translate-test": "{lang}/annotations_human-translate/marvl-{lang}*.jsonl",
+        "human translate-test": (
+            "{lang}/annotations_human-translate/marvl-{lang}*.jsonl"
+        ),
     },
     "nlvr2": {ORIGINAL: "{lang}/annotations/test.jsonl"},
     "nlvr2-1k": {
         ORIGINAL: "{lang}/annotations/test250-{lang}.jsonl",
-        "translated by people": "{lang}/annotations_human-translate/test250-{lang}.jsonl",
+        "translated by people": (
+            "{lang}/annotations_human-translate/test250-{lang}.jsonl"
+        ),
     },
     "nlvr2-train": {
         ORIGINAL: "{lang}/annotations/train.jsonl",
-        "translate-train": "{lang}/annotations_machine-translate/nlvr2-{lang}_train.jsonl",
+        "translate-train": (
+            "{lang}/annotations_machine-translate/nlvr2-{lang}_train.jsonl"
+        ),
     },
 }
-COLUMNS = {"caption": "text", "sentence": "text", "id": "identifier", "label": "truth", "synset": "concept"}
+COLUMNS = {
+    "caption": "text",
+    "sentence": "text",
+    "id": "identifier",
+    "label": "truth",
+    "synset": "concept",
+}
 
 
 def read(
-    folder: str | os.PathLike, dataset: str, wanted: Iterable[str] = (), incomplete: int | None = None
+    folder: str | os.PathLike,
+    dataset: str,
+    wanted: Iterable[str] = (),
+    incomplete: int | None = None,
 ) -> pd.DataFrame:
-    """Return the statements of a data set, schema `pairs`; `left` and `right` are names of files as released.
+    """Return the statements of a data set, schema `pairs`; `left` and `right` are names
+    of files as released.
 
-    `folder`: MaRVL's release (the folder that holds `data`, or that folder), or of NLVR2 one of its own files, which is
-    English. `wanted`: codes of languages, none for all. A translated statement has the language and the name of its
-    original. `incomplete`: how many statements may have another number of pairs than four, -1 for any, None for as many
-    as the release has; `attrs["incomplete"]` says how many have.
+    `folder`: MaRVL's release (the folder that holds `data`, or that folder), or of
+    NLVR2 one of its own files, which is English. `wanted`: codes of languages, none for
+    all. A translated statement has the language and the name of its original.
+    `incomplete`: how many statements may have another number of pairs than four, -1 for
+    any, None for as many as the release has; `attrs["incomplete"]` says how many have.
     """
-    parts = [_statements(path, variant, lang) for variant, lang, path in _files(folder, dataset, wanted)]
+    parts = [
+        _statements(path, variant, lang)
+        for variant, lang, path in _files(folder, dataset, wanted)
+    ]
     pairs = pd.concat(parts, ignore_index=True)
-    original = pairs[pairs["variant"] == ORIGINAL].drop_duplicates(["lang", "identifier"])
-    names = original.set_index(["lang", "identifier"])["statement"]
-    keys = pd.MultiIndex.from_frame(pairs[["lang", "identifier"]])
-    pairs["statement"] = names.reindex(keys).fillna(pd.Series(pairs["statement"].to_numpy(), keys)).to_numpy()
+    # A translated statement has the name of its original, where that is there.
+    key = ["lang", "identifier"]
+    originals = pairs[pairs["variant"] == ORIGINAL].drop_duplicates(key)
+    names = originals.set_index(key)["statement"]
+    of_original = names.reindex(pd.MultiIndex.from_frame(pairs[key])).to_numpy()
+    of_original = pd.Series(of_original, pairs.index)
+    pairs["statement"] = of_original.where(of_original.notna(), pairs["statement"])
     by = ["variant", "lang", "statement"]
     pairs["number"] = pairs.groupby(by).cumcount()
     sizes = pairs.groupby(by[1:], sort=False)["number"].max() + 1
     odd = sizes[sizes != FULL]
-    allowed = datasets.get_dataset(dataset).incomplete if incomplete is None else incomplete
+    allowed = (
+        datasets.get_dataset(dataset).incomplete if incomplete is None else incomplete
+    )
     if 0 <= allowed < len(odd):
         lang, name = odd.index[0]
-        what = f"{len(odd)} statement(s) of the data set {dataset!r} have not {FULL} pairs of images"
-        raise InputError(f"{what}, where {allowed} are expected, the first: {name} in {lang} has {odd.iloc[0]}.")
+        what = (
+            f"{len(odd)} statement(s) of the data set {dataset!r} have not {FULL} pairs"
+            " of images"
+        )
+        raise InputError(
+            f"{what}, where {allowed} are expected, the first: {name} in {lang} has"
+            f" {odd.iloc[0]}."
+        )
     pairs = tables.check(pairs[list(tables.SCHEMAS["pairs"][0])], "pairs")
     pairs.attrs["incomplete"] = len(odd)
     return pairs
 
 
 def load(path: str | os.PathLike, wanted: Iterable[str] = ()) -> pd.DataFrame:
-    """Return a table `pairs` with absolute paths of images, of some languages (none: all)."""
+    """Return a table `pairs` with absolute paths of images, of some languages (none:
+    all).
+    """
     file = tables.locate(path)
     pairs = tables.read(file, "pairs")
     codes = languages.among(wanted, pairs["lang"], f"The table {file}")
     pairs = pairs[pairs["lang"].isin(codes)].reset_index(drop=True) if codes else pairs
-    pairs = pairs.assign(**{side: below(file, pairs[side], absolute=True) for side in ("left", "right")})
-    lost = [name for name in pd.unique(pairs[["left", "right"]].to_numpy().ravel()) if not os.path.isfile(name)]
+    pairs = pairs.assign(
+        **{side: below(file, pairs[side], absolute=True) for side in ("left", "right")}
+    )
+    lost = [
+        name
+        for name in pd.unique(pairs[["left", "right"]].to_numpy().ravel())
+        if not os.path.isfile(name)
+    ]
     if lost:
-        raise InputError(f"{len(lost):,} images of the statements in {file} are missing, the first {lost[0]}.")
+        raise InputError(
+            f"{len(lost):,} images of the statements in {file} are missing, the first"
+            f" {lost[0]}."
+        )
     return pairs
 
 
-def pictured(pairs: pd.DataFrame, images: str | os.PathLike, dataset: str) -> pd.DataFrame:
-    """Return `pairs` with the paths of the images in a folder, at any depth; InputError where one is missing.
+def pictured(
+    pairs: pd.DataFrame, images: str | os.PathLike, dataset: str
+) -> pd.DataFrame:
+    """Return `pairs` with the paths of the images in a folder, at any depth; InputError
+    where one is missing.
 
-    Names are compared in Unicode's form NFC: MaRVL's folders are named by its concepts, in another form than its texts.
+    Names are compared in Unicode's form NFC: MaRVL's folders are named by its concepts,
+    in another form than its texts.
     """
     home = datasets.images_path(images, datasets.get_dataset(dataset))
     files: dict[str, list[Path]] = {}
@@ -98,21 +148,34 @@ def pictured(pairs: pd.DataFrame, images: str | os.PathLike, dataset: str) -> pd
     paths = {name: path for name in names if (path := _find(nfc(name), files))}
     absent = [name for name in names if name not in paths]
     if absent:
-        some = f"{len(absent):,} of {len(names):,} images in {home}: {', '.join(absent[:20])}"
-        raise InputError(f"The data set {dataset!r} lacks {some}; give the folder that holds them.")
+        some = (
+            f"{len(absent):,} of {len(names):,} images in {home}:"
+            f" {', '.join(absent[:20])}"
+        )
+        raise InputError(
+            f"The data set {dataset!r} lacks {some}; give the folder that holds them."
+        )
     return pairs.assign(left=pairs["left"].map(paths), right=pairs["right"].map(paths))
 
 
 def _find(name: str, files: dict[str, list[Path]]) -> str:
-    """Return the file of a released name, such as id/images/39-Panci/39-0.jpg or test1-0-1-img0.png; "" for none."""
+    """Return the file of a released name, such as id/images/39-Panci/39-0.jpg or
+    test1-0-1-img0.png; "" for none.
+    """
     lang, *folders, file = name.split("/") if "/" in name else ("", name)
-    paths = [path for path in files.get(file, []) if not folders or nfc(path.parent.name) == folders[-1]]
+    paths = [
+        path
+        for path in files.get(file, [])
+        if not folders or nfc(path.parent.name) == folders[-1]
+    ]
     if len(paths) > 1:
         paths = [path for path in paths if lang in path.parts]
     return str(paths[0]) if paths else ""
 
 
-def _files(folder: str | os.PathLike, dataset: str, wanted: Iterable[str]) -> list[tuple[str, str, Path]]:
+def _files(
+    folder: str | os.PathLike, dataset: str, wanted: Iterable[str]
+) -> list[tuple[str, str, Path]]:
     """Return the files of a data set: variant, language, path."""
     entry, home = datasets.get_dataset(dataset), tables.locate(folder)
     if str(folder) and home.is_file():
@@ -124,40 +187,83 @@ def _files(folder: str | os.PathLike, dataset: str, wanted: Iterable[str]) -> li
         for part in (sorted(home.iterdir()) if str(folder) and home.is_dir() else [])
         for path in sorted(home.glob(pattern.format(lang=part.name)))
     ]
-    codes, langs = [languages.canonical(code) for code in wanted], {lang for _, lang, _ in files}
+    codes = [languages.canonical(code) for code in wanted]
+    langs = {lang for _, lang, _ in files}
     if not files or not langs.issuperset(codes):
-        where = f"{str(folder)!r} are there in {', '.join(sorted(langs)) or 'no language'}"
-        raise InputError(f"The statements of the data set {dataset!r} in {where}: get them from {entry.url}.")
-    return [one for one in files if not codes or one[1] in codes]
+        where = (
+            f"{str(folder)!r} are there in {', '.join(sorted(langs)) or 'no language'}"
+        )
+        raise InputError(
+            f"The statements of the data set {dataset!r} in {where}: get them from"
+            f" {entry.url}."
+        )
+    return [
+        (variant, lang, path)
+        for variant, lang, path in files
+        if not codes or lang in codes
+    ]
 
 
 def _statements(path: Path, variant: str, lang: str) -> pd.DataFrame:
-    """Return the rows of one file: schema `pairs` with the names of images in left and right."""
+    """Return the rows of one file: schema `pairs` with the names of images in left and
+    right.
+    """
     try:
-        content = path.read_text(encoding="utf-8-sig")
-        # Not splitlines, which also splits at letters that are no ends of a line to JSON.
-        lines = [line for line in content.split("\n") if line.strip()]
-        rows = json.loads(content) if content.lstrip().startswith("[") else [json.loads(line) for line in lines]
-        table = pd.DataFrame(rows).rename(columns=COLUMNS)
-        truth = table["truth"].astype(str).str.lower().map({"true": True, "false": False})
+        table = pd.DataFrame(_json_rows(path)).rename(columns=COLUMNS)
+        truth = table["truth"].astype(str).str.lower()
+        truth = truth.map({"true": True, "false": False})
         if truth.isna().any() or (table["text"].str.strip() == "").any():
             raise ValueError("a label that is not true or false, or an empty sentence")
-        marvl = "left_img" in table
-        if marvl:
-            # A sentence that was written for one concept twice is one statement, as the release counts consistency.
-            name = table.groupby("text", sort=False)["identifier"].transform("first")
-            folder = f"{lang}/images/" + table["concept"] + "/"
-            left, right = folder + table["left_img"], folder + table["right_img"]
-        else:  # test1-0-1-0
-            parts = table["identifier"].str.extract(r"^([\w]+-\d+)-(\d+)-(\d+)$")
-            name = parts[0] + "-" + parts[2]
-            left, right = (parts[0] + "-" + parts[1] + f"-img{side}.png" for side in (0, 1))
-            if name.isna().any():
-                raise ValueError("an identifier that is not like test1-0-1-0")
+        of_marvl = "left_img" in table
+        names = _names_of_marvl(table, lang) if of_marvl else _names_of_nlvr2(table)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"The statements {path} cannot be read ({error!r}): give a file of MaRVL or NLVR2.") from error
-    table = table.assign(variant=variant, lang=lang, truth=truth.astype(bool), statement=name, left=left, right=right)
-    table = table.assign(**{column: "" for column in ("concept", "chapter") if column not in table})
-    if marvl:
+        raise InputError(
+            f"The statements {path} cannot be read ({error!r}): give a file of MaRVL or"
+            " NLVR2."
+        ) from error
+    table = table.assign(variant=variant, lang=lang, truth=truth.astype(bool), **names)
+    for column in ("concept", "chapter"):
+        if column not in table:
+            table[column] = ""
+    if of_marvl:
         table["concept"] = table["concept"].str.replace(r"^\d+-", "", regex=True)
-    return table[[*(column for column in tables.SCHEMAS["pairs"][0] if column != "number"), "identifier"]]
+    columns = [column for column in tables.SCHEMAS["pairs"][0] if column != "number"]
+    return table[[*columns, "identifier"]]
+
+
+def _json_rows(path: Path) -> list[dict]:
+    """Return the entries of a JSON list, or of a file with one entry a line."""
+    content = path.read_text(encoding="utf-8-sig")
+    if content.lstrip().startswith("["):
+        return json.loads(content)
+    # Not splitlines, which also splits at letters that are no ends of a line to JSON.
+    return [json.loads(line) for line in content.split("\n") if line.strip()]
+
+
+def _names_of_marvl(table: pd.DataFrame, lang: str) -> dict[str, pd.Series]:
+    """Return the columns statement, left and right of MaRVL.
+
+    A sentence that was written for one concept twice is one statement, as the release
+    counts consistency.
+    """
+    folder = f"{lang}/images/" + table["concept"] + "/"
+    return {
+        "statement": table.groupby("text", sort=False)["identifier"].transform("first"),
+        "left": folder + table["left_img"],
+        "right": folder + table["right_img"],
+    }
+
+
+def _names_of_nlvr2(table: pd.DataFrame) -> dict[str, pd.Series]:
+    """Return the columns statement, left and right of NLVR2, from identifiers such as
+    test1-0-1-0.
+    """
+    parts = table["identifier"].str.extract(r"^([\w]+-\d+)-(\d+)-(\d+)$")
+    if parts.isna().any(axis=None):
+        raise ValueError("an identifier that is not like test1-0-1-0")
+    pair = parts[0] + "-" + parts[1]
+    return {
+        "statement": parts[0] + "-" + parts[2],
+        "left": pair + "-img0.png",
+        "right": pair + "-img1.png",
+    }

@@ -1,16 +1,20 @@
-"""Embedding many pictures and texts: each different one once, in full batches, cached on disk and reused.
+"""Embedding many pictures and texts: each different one once, in full batches, cached
+on disk and reused.
 
-The work is cut into shards. Threads tokenise the next shards, or decode the next pictures, while the model is at work.
-Within a shard texts go to the model by their length, so that a batch has little padding. A batch is as large as a
-number of tokens allows; where memory runs out it is halved, and stays so.
+The work is cut into shards. Threads tokenise the next shards, or decode the next
+pictures, while the model is at work. Within a shard texts go to the model by their
+length, so that a batch has little padding. A batch is as large as a number of tokens
+allows; where memory runs out it is halved, and stays so.
 
-In the cache each model (a bridge: each of its towers) has a folder for pictures and one for texts, `images-HASH` and
-`texts-HASH`, with a hash of its name, weights and precision; in that lies one .npz file for each shard, named by a hash
-of its rows' names. The name of a row is a hash of what decides its vector: the contents of a picture, or text,
-templates and normalisation; how all pictures are prepared; and what the model's own preparation makes of a sample. So
-what is new is embedded alone, and a run goes on where another was killed. A shard holds `keys` (rows, 16 bytes),
-`vectors` (rows, dimensions) of float32, `counts` (rows, `COUNTS`), each with a checksum. A damaged one is named,
-deleted and made again.
+In the cache each model (a bridge: each of its towers) has a folder for pictures and one
+for texts, `images-HASH` and `texts-HASH`, with a hash of its name, weights and
+precision; in that lies one .npz file for each shard, named by a hash of its rows'
+names. The name of a row is a hash of what decides its vector: the contents of a
+picture, or text, templates and normalisation; how all pictures are prepared; and what
+the model's own preparation makes of a sample. So what is new is embedded alone, and a
+run goes on where another was killed. A shard holds `keys` (rows, 16 bytes), `vectors`
+(rows, dimensions) of float32, `counts` (rows, `COUNTS`), each with a checksum. A
+damaged one is named, deleted and made again.
 """
 
 import dataclasses
@@ -20,9 +24,10 @@ import json
 import os
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -33,75 +38,168 @@ from babelatlas.base.errors import InputError
 from babelatlas.base.paths import beside, locate
 from babelatlas.evaluation import zeroshot
 from babelatlas.models.encoder import Encoder
-from babelatlas.models.tokens import Tokenizer
+from babelatlas.models.tokens import Tokenizer, Tokens
 
-# Texts or pictures in a shard: what a killed run loses at most, and the stretch within which texts are sorted.
+# Texts or pictures in a shard: what a killed run loses at most, and the stretch within
+# which texts are sorted.
 SHARD = 4096
-# Tokens (padding included) and pictures in a batch, on a CPU and on anything else. XLM-R base on one core is about as
-# fast with 1,000 as with 8,000 tokens; a GPU wants more to be busy.
+# Tokens (padding included) and pictures in a batch, on a CPU and on anything else.
+# XLM-R base on one core is about as fast with 1,000 as with 8,000 tokens; a GPU wants
+# more to be busy.
 TOKENS, TOKENS_GPU = 1024, 16384
 PICTURES, PICTURES_GPU = 64, 256
 WORKERS = min(os.cpu_count() or 1, 16)
 # Seconds between two lines that say how far a run is.
 BETWEEN = 30
-# What is counted for each row: different texts, tokens, tokens with padding, and texts that lost their end.
+# What is counted for each row: different texts, tokens, tokens with padding, and texts
+# that lost their end.
 COUNTS = ("unique", "tokens", "padded", "cut")
 SAMPLE = "A photo of: Größe, 貓!"
 
 
-def embed_images(
-    encoder: Encoder, paths: list[str], cache: str | os.PathLike = "", upright: bool = False
-) -> np.ndarray:
-    """Return vectors of shape (paths, dimensions), float32, not normalised: one row for each path, in their order.
+# Templates of one language, each with its weight in the mean over them.
+Weighted = list[tuple[str, float]]
 
-    Files with the same contents are encoded once. `cache`: a folder to keep the vectors in; "" keeps none. `upright`:
-    whether pictures are turned as their EXIF orientation says, which the entry of a data set declares. Raises
-    InputError for a file that does not exist, a vector that is not a number, and a picture that alone is too large for
+
+class _Rows(NamedTuple):
+    """What is embedded: the names of its rows (hashes of what decides their vectors),
+    how many texts or pictures each holds, and in which order they are worked on.
+    """
+
+    keys: list[bytes]
+    sizes: np.ndarray
+    order: np.ndarray
+
+
+class _Steps(NamedTuple):
+    """What is done with the rows of a shard.
+
+    `prepare`, at most `n_rows` of them at a time, runs in so many `threads`; `encode`,
+    which alone calls the model, in the caller's; `finish`, which makes vectors and
+    counts, in a thread that follows.
+    """
+
+    threads: int
+    n_rows: int
+    prepare: Callable
+    encode: Callable
+    finish: Callable
+
+
+class _Prompts(NamedTuple):
+    """The different prompts of some rows, tokenised (p,), and how they make up the
+    rows.
+
+    Row by row: `places` (entries,) among the prompts and `weights` (entries,) of its
+    templates; `bounds` (rows + 1,), where each row begins and the last ends. `owners`
+    (p,): the first row that has a prompt.
+    """
+
+    tokens: Tokens
+    places: np.ndarray
+    weights: np.ndarray
+    bounds: np.ndarray
+    owners: np.ndarray
+
+
+def embed_images(
+    encoder: Encoder,
+    paths: list[str],
+    cache: str | os.PathLike = "",
+    upright: bool = False,
+) -> np.ndarray:
+    """Return vectors of shape (paths, dimensions), float32, not normalised: one row for
+    each path, in their order.
+
+    Files with the same contents are encoded once. `cache`: a folder to keep the vectors
+    in; "" keeps none. `upright`: whether pictures are turned as their EXIF orientation
+    says, which the entry of a data set declares. Raises InputError for a file that does
+    not exist, a vector that is not a number, and a picture that alone is too large for
     the device.
     """
-    transform, encoder = encoder.transform, getattr(encoder, "image_tower", encoder)
-    limit = PICTURES if _on_cpu(encoder) else PICTURES_GPU
+    transform = encoder.transform
+    encoder = getattr(encoder, "image_tower", encoder)
     paths = [str(path) for path in paths]
     different = list(dict.fromkeys(paths))
-    missing = [path for path in different if not os.path.isfile(path)]
-    if missing:
-        raise InputError(f"{len(missing)} image(s) do not exist, the first: {missing[0]}; make or fetch them again.")
-    shades = (np.arange(40 * 60 * 3).reshape(40, 60, 3) * 7 // 29 % 256).astype(np.uint8)
-    sample = transform(Image.fromarray(shades))
-    # A model of the user's own takes pictures as they are: the array holds the picture, not its shades.
-    protocol = (sample.item() if sample.dtype == object else np.ascontiguousarray(sample)).tobytes()
-    treatment = f"{pictures.TREATMENT}{', turned upright' * upright}".encode()
+    _check_files(different)
+    preparation = _preparation(transform, upright)
+    n_in_batch = PICTURES if _on_cpu(encoder) else PICTURES_GPU
+
+    def picture(row: int) -> np.ndarray:
+        return transform(pictures.open_image(paths[row], upright))
+
+    def prepare(rows: np.ndarray) -> np.ndarray:
+        return np.stack(list(pool.map(picture, rows)))
 
     def encode(pixels: np.ndarray) -> np.ndarray:
-        nonlocal limit
-        ones = np.ones(len(pixels), np.int64)
-        vectors, _, limit = _encode(encoder, "picture", lambda rows: encoder.encode_images(pixels[rows]), ones, limit)
+        nonlocal n_in_batch
+        vectors, _, n_in_batch = _encode(
+            encoder,
+            "picture",
+            lambda rows: encoder.encode_images(pixels[rows]),
+            np.ones(len(pixels), np.int64),
+            n_in_batch,
+        )
         return vectors
 
     def finish(rows: np.ndarray, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        _check_finite(encoder, vectors, lambda row: f"image {rows[row] + 1} of {len(paths)}")
+        _check_finite(
+            encoder, vectors, lambda row: f"image {rows[row] + 1} of {len(paths)}"
+        )
         return vectors, np.zeros((len(rows), len(COUNTS)), np.int64)
 
+    def key(path: str) -> bytes:
+        return _digest(*preparation, Path(path).read_bytes())
+
     with ThreadPoolExecutor(WORKERS) as pool:
-        names = pool.map(lambda path: _digest(protocol, treatment, Path(path).read_bytes()), different)
-        names = dict(zip(different, names, strict=True))
-
-        def prepare(rows: np.ndarray) -> np.ndarray:
-            return np.stack(list(pool.map(lambda row: transform(pictures.open_image(paths[row], upright)), rows)))
-
-        keys, ones, order = [names[path] for path in paths], np.ones(len(paths), np.int64), np.arange(len(paths))
+        key_of = dict(zip(different, pool.map(key, different), strict=True))
+        rows = _Rows(
+            [key_of[path] for path in paths],
+            np.ones(len(paths), np.int64),
+            np.arange(len(paths)),
+        )
         # Two batches ahead, each decoded by all threads: more would only take memory.
-        return _embed(encoder, "images", keys, ones, order, (2, limit, prepare, encode, finish), cache)[0]
+        steps = _Steps(2, n_in_batch, prepare, encode, finish)
+        vectors, _ = _embed(encoder, "images", rows, steps, cache)
+    return vectors
 
 
-def embed_texts(encoder: Encoder, texts: list[str], cache: str | os.PathLike = "", lang: str = "") -> np.ndarray:
-    """Return vectors of shape (texts, dimensions), float32, not normalised: one row for each text, in their order.
+def _check_files(paths: list[str]) -> None:
+    missing = [path for path in paths if not os.path.isfile(path)]
+    if missing:
+        raise InputError(
+            f"{len(missing)} image(s) do not exist, the first: {missing[0]}; make or"
+            " fetch them again."
+        )
 
-    `lang`: the language of the texts, for models that are told it. `cache` and what is raised are as for
-    `embed_images`.
+
+def _preparation(transform: Callable, upright: bool) -> tuple[bytes, bytes]:
+    """Return what stands for how all pictures are prepared: what the model's own
+    preparation makes of a sample, and what is done before it.
     """
-    labels, bare = pd.DataFrame({"lang": lang, "label": list(texts)}), pd.DataFrame({"lang": [lang], "template": "{}"})
-    return embed_classes(encoder, labels, bare, cache, cosine=False)[0]
+    shades = np.arange(40 * 60 * 3).reshape(40, 60, 3) * 7 // 29 % 256
+    prepared = transform(Image.fromarray(shades.astype(np.uint8)))
+    # A model of the user's own takes pictures as they are: the array holds the picture,
+    # not its shades.
+    is_picture = prepared.dtype == object
+    sample = prepared.item() if is_picture else np.ascontiguousarray(prepared)
+    treatment = f"{pictures.TREATMENT}{', turned upright' if upright else ''}"
+    return sample.tobytes(), treatment.encode()
+
+
+def embed_texts(
+    encoder: Encoder, texts: list[str], cache: str | os.PathLike = "", lang: str = ""
+) -> np.ndarray:
+    """Return vectors of shape (texts, dimensions), float32, not normalised: one row for
+    each text, in their order.
+
+    `lang`: the language of the texts, for models that are told it. `cache` and what is
+    raised are as for `embed_images`.
+    """
+    labels = pd.DataFrame({"lang": lang, "label": list(texts)})
+    bare = pd.DataFrame({"lang": [lang], "template": "{}"})
+    vectors, _ = embed_classes(encoder, labels, bare, cache, cosine=False)
+    return vectors
 
 
 def embed_classes(
@@ -110,78 +208,162 @@ def embed_classes(
     templates: pd.DataFrame,
     cache: str | os.PathLike = "",
     cosine: bool = True,
-    nllb_fallback_language: str | dict[str, str] = "",
+    nllb_languages: Mapping[str, str] | None = None,
 ) -> tuple[np.ndarray, dict[str, int]]:
-    """Return class vectors of shape (rows of `labels`, dimensions), float32, in their order, and what they took.
+    """Return class vectors of shape (rows of `labels`, dimensions), float32, in their
+    order, and what they took.
 
     A class is the mean of its prompts: its label in each template of its language.
-    `labels` has columns lang and label, `templates` lang and template.
-    `cosine`: whether each prompt's embedding and the mean are brought to length 1, so that scores are cosines (Radford
-    et al. 2021, section 3.1.4), or left as they are, so that scores are dot products. `nllb_fallback_language`: what a
-    model that is told the language is told for languages that NLLB-200 has no code for; or language -> what is told in
-    its place, with "" for those without a code.
-    The second value counts `texts` (labels times templates), `unique` ones among them, which are encoded, their
-    `tokens`, the same `padded` to the longest of the batch, and texts that were `cut`.
-    Of a bridge (`loaders.bridge`) its text tower embeds the prompts, and it makes vectors of all rows of a call and of
-    the classes that a column wnid of `labels` names.
+    `labels` has columns lang and label, `templates` lang and template. `cosine`:
+    whether each prompt's embedding and the mean are brought to length 1, so that scores
+    are cosines (Radford et al. 2021, section 3.1.4), or left as they are, so that
+    scores are dot products. `nllb_languages`: language -> the one that a model of NLLB
+    is told in its place, "" standing for those that NLLB-200 has no code for (see
+    `protocol.nllb_languages`). The second value counts `texts` (labels times
+    templates), `unique` ones among them, which are encoded, their `tokens`, the same
+    `padded` to the longest of the batch, and texts that were `cut`. Of a bridge
+    (`loaders.bridge`) its text tower embeds the prompts, and it makes vectors of all
+    rows of a call and of the classes that a column wnid of `labels` names.
     """
     templates = templates.groupby("lang", sort=False)["template"].agg(list).to_dict()
-    without = sorted(set(labels["lang"]) - set(templates))
-    if without:
-        raise InputError(f"There is no template for {len(without)} language(s), the first {without[0]}: add some.")
+    _check_templates(labels, templates)
     bridge, encoder = encoder, getattr(encoder, "text_tower", encoder)
     tokenizer = encoder.tokenizer
-    budget = TOKENS if _on_cpu(encoder) else TOKENS_GPU
+    n_tokens_in_batch = TOKENS if _on_cpu(encoder) else TOKENS_GPU
     words, langs = labels["label"].tolist(), labels["lang"].tolist()
-    spoken = _languages_told(encoder, langs, nllb_fallback_language)
-    # What the tokenizer does to a sample in each language, and where it cuts and pads.
-    samples = {code: tokenizer([SAMPLE], code).pieces.tolist() for code in dict.fromkeys(spoken.values())}
-    how = [tokenizer.context_length, tokenizer.tail, tokenizer.trim]
-    protocols = {code: json.dumps([ids, *how]).encode() for code, ids in samples.items()}
-    # Of 80 translated templates some 65 differ: each is filled once and has its weight in the mean.
-    forms = {
-        lang: [(text, times / len(templates[lang])) for text, times in sorted(Counter(templates[lang]).items())]
-        for lang in spoken
-    }
-    marks = {lang: _digest(protocols[spoken[lang]], json.dumps([forms[lang], cosine]).encode()) for lang in spoken}
-    keys = [_digest(marks[lang], word.encode()) for lang, word in zip(langs, words, strict=True)]
-    sizes = np.array([len(forms[lang]) for lang in langs])
-    # Bytes stand for tokens before a text is tokenised, and a few more for its start, its end and what each text costs.
-    widths = {lang: np.mean([len(text.encode()) for text, _ in form]) + 8 for lang, form in forms.items()}
-    lengths = np.array([len(word.encode()) + widths[lang] for lang, word in zip(langs, words, strict=True)])
-    order = np.lexsort((lengths, np.unique([spoken[lang] for lang in langs], return_inverse=True)[1]))
+    nllb_language_of = _nllb_language_of(encoder, langs, nllb_languages or {})
+    forms = {lang: _weighted(templates[lang]) for lang in nllb_language_of}
+    rows = _prompt_rows(tokenizer, labels, forms, nllb_language_of, cosine)
 
-    def prepare(rows: np.ndarray) -> tuple:
-        return _fill(tokenizer, [(spoken[langs[row]], words[row], forms[langs[row]]) for row in rows])
+    def prepare(rows: np.ndarray) -> _Prompts:
+        filled = [
+            (nllb_language_of[langs[row]], words[row], forms[langs[row]])
+            for row in rows
+        ]
+        return _fill(tokenizer, filled)
 
-    def encode(filled: tuple) -> tuple:
-        nonlocal budget
-        tokens = filled[0]
-        widths = np.full(len(tokens), tokens.width) if tokens.width else np.maximum(tokens.lengths, 1)
-        vectors, padded, budget = _encode(
-            encoder, "text", lambda rows: encoder.encode_texts(tokens.take(rows)), widths, budget
+    def encode(prompts: _Prompts) -> tuple[np.ndarray, np.ndarray, _Prompts]:
+        nonlocal n_tokens_in_batch
+        tokens = prompts.tokens
+        if tokens.width:
+            widths = np.full(len(tokens), tokens.width)
+        else:
+            widths = np.maximum(tokens.lengths, 1)
+        vectors, padded, n_tokens_in_batch = _encode(
+            encoder,
+            "text",
+            lambda rows: encoder.encode_texts(tokens.take(rows)),
+            widths,
+            n_tokens_in_batch,
         )
-        return vectors, padded, *filled
+        return vectors, padded, prompts
 
-    def finish(rows: np.ndarray, made: tuple) -> tuple[np.ndarray, np.ndarray]:
-        vectors, padded, tokens, places, weights, bounds, owners = made
-        _check_finite(encoder, vectors, lambda place: f"text {rows[owners[place]] + 1} of {len(words)}")
-        vectors = zeroshot.normalise(vectors) if cosine else vectors
-        spans = [slice(*pair) for pair in itertools.pairwise(bounds)]
-        means = np.stack([weights[span] @ vectors[places[span]] for span in spans])
-        numbers = (np.ones(len(tokens)), tokens.lengths, padded, tokens.cut)
-        counts = [np.bincount(owners, number, len(rows)).astype(np.int64) for number in numbers]
-        return zeroshot.normalise(means) if cosine else means, np.stack(counts, 1)
+    def finish(rows: np.ndarray, encoded: tuple) -> tuple[np.ndarray, np.ndarray]:
+        vectors, padded, prompts = encoded
+        _check_finite(
+            encoder,
+            vectors,
+            lambda place: f"text {rows[prompts.owners[place]] + 1} of {len(words)}",
+        )
+        means = _means(vectors, prompts, cosine)
+        return means, _text_counts(prompts, padded, len(rows))
 
     # A shard is prepared as a whole, since it is sorted by length.
-    steps = (WORKERS, len(words), prepare, encode, finish)
-    vectors, counts = _embed(encoder, "texts", keys, sizes, order, steps, cache)
+    steps = _Steps(WORKERS, len(words), prepare, encode, finish)
+    vectors, counts = _embed(encoder, "texts", rows, steps, cache)
     if bridge is not encoder:
         names = embed_texts(encoder, bridge.names, cache, "en")
         vectors = bridge.join(vectors, names, langs, labels.get("wnid"))
         vectors = zeroshot.normalise(vectors) if cosine else vectors
-    texts = sum(len(templates[lang]) for lang in langs)
-    return vectors, {"texts": texts} | dict(zip(COUNTS, counts.sum(0).tolist(), strict=True))
+    n_texts = sum(len(templates[lang]) for lang in langs)
+    totals = dict(zip(COUNTS, counts.sum(0).tolist(), strict=True))
+    return vectors, {"texts": n_texts} | totals
+
+
+def _check_templates(labels: pd.DataFrame, templates: dict[str, list[str]]) -> None:
+    without = sorted(set(labels["lang"]) - set(templates))
+    if without:
+        raise InputError(
+            f"There is no template for {len(without)} language(s), the first"
+            f" {without[0]}: add some."
+        )
+
+
+def _weighted(templates: list[str]) -> Weighted:
+    """Return the different templates of a language with their weights in the mean: of
+    80 translated ones some 65 differ, and each is filled once.
+    """
+    counted = sorted(Counter(templates).items())
+    return [(text, times / len(templates)) for text, times in counted]
+
+
+def _prompt_rows(
+    tokenizer: Tokenizer,
+    labels: pd.DataFrame,
+    forms: dict[str, Weighted],
+    nllb_language_of: dict[str, str],
+    cosine: bool,
+) -> _Rows:
+    """Return the rows of labels as `_embed` works on them: language by language, the
+    shortest first.
+    """
+    words, langs = labels["label"].tolist(), labels["lang"].tolist()
+    told = [nllb_language_of[lang] for lang in langs]
+    marks = _marks(tokenizer, forms, nllb_language_of, cosine)
+    # Bytes stand for tokens before a text is tokenised, and a few more for its start,
+    # its end and what each text costs.
+    template_length = {
+        lang: np.mean([len(text.encode()) for text, _ in form]) + 8
+        for lang, form in forms.items()
+    }
+    keys, lengths = [], []
+    for lang, word in zip(langs, words, strict=True):
+        keys.append(_digest(marks[lang], word.encode()))
+        lengths.append(len(word.encode()) + template_length[lang])
+    language_number = np.unique(told, return_inverse=True)[1]
+    order = np.lexsort((np.array(lengths), language_number))
+    sizes = np.array([len(forms[lang]) for lang in langs])
+    return _Rows(keys, sizes, order)
+
+
+def _marks(
+    tokenizer: Tokenizer,
+    forms: dict[str, Weighted],
+    nllb_language_of: dict[str, str],
+    cosine: bool,
+) -> dict[str, bytes]:
+    """Return for each language a hash of what all its prompts have in common: what the
+    tokenizer does to a sample, where it cuts and pads, templates and normalisation.
+    """
+    how = [tokenizer.context_length, tokenizer.tail, tokenizer.trim]
+    tokenised = {
+        told: json.dumps([tokenizer([SAMPLE], told).pieces.tolist(), *how]).encode()
+        for told in dict.fromkeys(nllb_language_of.values())
+    }
+    return {
+        lang: _digest(tokenised[told], json.dumps([forms[lang], cosine]).encode())
+        for lang, told in nllb_language_of.items()
+    }
+
+
+def _means(vectors: np.ndarray, prompts: _Prompts, cosine: bool) -> np.ndarray:
+    """Return the weighted mean of each row's prompts (rows, d), of length 1 if scores
+    are cosines.
+    """
+    vectors = zeroshot.normalise(vectors) if cosine else vectors
+    spans = [slice(*pair) for pair in itertools.pairwise(prompts.bounds)]
+    means = np.stack(
+        [prompts.weights[span] @ vectors[prompts.places[span]] for span in spans]
+    )
+    return zeroshot.normalise(means) if cosine else means
+
+
+def _text_counts(prompts: _Prompts, padded: np.ndarray, n_rows: int) -> np.ndarray:
+    """Return what the prompts of each row took (rows, `COUNTS`)."""
+    tokens = prompts.tokens
+    numbers = (np.ones(len(tokens)), tokens.lengths, padded, tokens.cut)
+    counts = [np.bincount(prompts.owners, number, n_rows) for number in numbers]
+    return np.stack([count.astype(np.int64) for count in counts], 1)
 
 
 def embed_by_rules(
@@ -190,20 +372,32 @@ def embed_by_rules(
     templates: pd.DataFrame,
     rules: dict[str, str],
     cache: str | os.PathLike = "",
-    nllb_fallback_language: str | dict[str, str] = "",
+    nllb_languages: Mapping[str, str] | None = None,
 ) -> tuple[np.ndarray, dict[str, int]]:
-    """Return class vectors (rows of `labels`, d) as each language's rule compares them, and what they took.
+    """Return class vectors (rows of `labels`, d) as each language's rule compares them,
+    and what they took.
 
-    `rules`: language -> one of `zeroshot.RULES`; "cosine" for all languages or for none, since its prompts are embedded
-    in another way. Vectors of "plain mean" are brought to length 1. All else is as for `embed_classes`.
+    `rules`: language -> one of `zeroshot.RULES`; "cosine" for all languages or for
+    none, since its prompts are embedded in another way. Vectors of "plain mean" are
+    brought to length 1. All else is as for `embed_classes`.
     """
-    own = labels["lang"].map(rules)
-    cosine = set(own) == {"cosine"}
-    vectors, counts = embed_classes(encoder, labels, templates, cache, cosine, nllb_fallback_language)
-    plain = (own == "plain mean").to_numpy()
+    rule_of_row = labels["lang"].map(rules)
+    cosine = set(rule_of_row) == {"cosine"}
+    vectors, counts = embed_classes(
+        encoder, labels, templates, cache, cosine, nllb_languages
+    )
+    plain = (rule_of_row == "plain mean").to_numpy()
     if plain.any():
         vectors[plain] = zeroshot.normalise(vectors[plain])
     return vectors, counts
+
+
+def by_language(labels: pd.DataFrame, vectors: np.ndarray) -> zeroshot.Classes:
+    """Return the class vectors of the rows of a label set (columns lang, wnid) language
+    by language: language -> wnids, vectors (classes, d).
+    """
+    rows = labels.reset_index(drop=True).groupby("lang", sort=False)["wnid"]
+    return {lang: (wnids.tolist(), vectors[wnids.index]) for lang, wnids in rows}
 
 
 def embed_captions(
@@ -211,76 +405,112 @@ def embed_captions(
     parts: Iterable[pd.DataFrame],
     counts: Counter,
     cache: str | os.PathLike = "",
-    nllb_fallback_language: str | dict[str, str] = "",
+    nllb_languages: Mapping[str, str] | None = None,
 ) -> Iterator[tuple[pd.DataFrame, np.ndarray]]:
-    """Yield each table of captions, as `retrieval.parts` makes them, with its vectors (rows, d), not normalised.
+    """Yield each table of captions, as `retrieval.parts` makes them, with its vectors
+    (rows, d), not normalised.
 
-    What is in memory is one language of one set. The counts of `embed_classes` are added to `counts`.
+    What is in memory is one language of one set. The counts of `embed_classes` are
+    added to `counts`.
     """
     for part in parts:
         labels = part.rename(columns={"caption": "label"})
-        forms = pd.DataFrame({"lang": labels["lang"].unique(), "template": "{}"})
-        vectors, new = embed_classes(encoder, labels, forms, cache, False, nllb_fallback_language)
+        bare = bare_templates(labels["lang"])
+        vectors, new = embed_classes(
+            encoder, labels, bare, cache, False, nllb_languages
+        )
         counts.update(new)
         yield part, vectors
 
 
-def _languages_told(encoder: Encoder, langs: Iterable[str], fallback: str | dict[str, str]) -> dict[str, str]:
-    """Return which language a model is told for each of `langs`, "" for one that is told none; print what differs."""
+def bare_templates(langs: Iterable[str], template: str = "{}") -> pd.DataFrame:
+    """Return one template for each of `langs`, which leaves a text as it is: columns
+    lang, template.
+    """
+    return pd.DataFrame({"lang": pd.unique(pd.Series(langs)), "template": template})
+
+
+def _nllb_language_of(
+    encoder: Encoder, langs: Iterable[str], nllb_languages: Mapping[str, str]
+) -> dict[str, str]:
+    """Return which language a model is told for each of `langs`, "" for a model that is
+    told none; print what differs.
+    """
     if not encoder.tokenizer.needs_language:
         return dict.fromkeys(langs, "")
     codes = languages.table().set_index("code")["nllb"]
-    fallback = fallback if isinstance(fallback, dict) else {"": fallback}
-    spoken = {}
+    fallback = nllb_languages.get("", "")
+    told = {}
     for lang in dict.fromkeys(langs):
         code = languages.canonical(lang)
-        spoken[lang] = fallback.get(code) or ("" if codes[code] else fallback.get("", "")) or lang
-    others = [f"{name} for {lang}" for lang, name in spoken.items() if name != lang]
+        without_code = fallback if not codes[code] else ""
+        told[lang] = nllb_languages.get(code) or without_code or lang
+    others = [f"{name} for {lang}" for lang, name in told.items() if name != lang]
     if others:
-        print(f"{encoder.name} is told {', '.join(others)}: NLLB-200 has no code for these, or the protocol has it so.")
-    return spoken
+        print(
+            f"{encoder.name} is told {', '.join(others)}: NLLB-200 has no code for"
+            " these, or the protocol has it so."
+        )
+    return told
 
 
-def _fill(tokenizer: Tokenizer, rows: list[tuple]) -> tuple:
-    """Return the prompts of rows (language, word, weighted templates), tokenised, and how they make up the rows."""
-    # The prompts (p,) are those that differ. Row by row: `places` (entries,) among them, `weights` (entries,), `bounds`
-    # (rows + 1,), where each row begins and the last ends. `owners` (p,): a prompt's first row.
-    place: dict[tuple[str, str], int] = {}
-    filled = [(lang, text.replace("{}", word)) for lang, word, form in rows for text, _ in form]
+def _fill(tokenizer: Tokenizer, rows: list[tuple[str, str, Weighted]]) -> _Prompts:
+    """Return the prompts of rows (language, word, weighted templates), tokenised; rows
+    come language by language.
+    """
+    filled = [
+        (lang, text.replace("{}", word))
+        for lang, word, form in rows
+        for text, _ in form
+    ]
+    place: dict[tuple[str, str], int] = {}  # of each different prompt
     places = np.array([place.setdefault(prompt, len(place)) for prompt in filled])
-    weights = np.array([weight for _, _, form in rows for _, weight in form], np.float32)
+    weights = [weight for _, _, form in rows for _, weight in form]
     bounds = np.cumsum([0, *(len(form) for _, _, form in rows)])
-    owners = np.searchsorted(bounds, np.unique(places, return_index=True)[1], "right") - 1
-    runs = itertools.groupby(place, key=lambda prompt: prompt[0])  # rows come language by language
-    parts = [tokenizer([prompt for _, prompt in run], lang) for lang, run in runs]
-    pieces, cut = np.concatenate([part.pieces for part in parts]), np.concatenate([part.cut for part in parts])
-    ends = np.cumsum(np.concatenate([part.lengths for part in parts]))
-    return dataclasses.replace(parts[0], pieces=pieces, ends=ends, cut=cut), places, weights, bounds, owners
+    first_entry = np.unique(places, return_index=True)[1]
+    owners = np.searchsorted(bounds, first_entry, "right") - 1
+    parts = [
+        tokenizer([prompt for _, prompt in prompts], lang)
+        for lang, prompts in itertools.groupby(place, key=lambda prompt: prompt[0])
+    ]
+    tokens = dataclasses.replace(
+        parts[0],
+        pieces=np.concatenate([part.pieces for part in parts]),
+        ends=np.cumsum(np.concatenate([part.lengths for part in parts])),
+        cut=np.concatenate([part.cut for part in parts]),
+    )
+    return _Prompts(tokens, places, np.array(weights, np.float32), bounds, owners)
 
 
 def _encode(
     encoder: Encoder, noun: str, run: Callable, widths: np.ndarray, budget: int
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return vectors (rows, dimensions), the width each row was padded to, and what a batch may have from now on.
+    """Return vectors (rows, dimensions), the width each row was padded to, and what a
+    batch may have from now on.
 
-    `run` encodes rows by their numbers. The longest go first. A batch for which there is no memory is halved, and so
-    are those that follow.
+    `run` encodes rows by their numbers. The longest go first. A batch for which there
+    is no memory is halved, and so are those that follow.
     """
-    order, padded, vectors, done = np.argsort(-widths, kind="stable"), widths.copy(), None, 0
-    while done < len(order):
-        width = widths[order[done]]
-        rows = order[done : done + max(1, int(budget // width))]
+    order = np.argsort(-widths, kind="stable")
+    padded, vectors = widths.copy(), None
+    n_done = 0
+    while n_done < len(order):
+        width = widths[order[n_done]]
+        rows = order[n_done : n_done + max(1, int(budget // width))]
         try:
             batch = np.asarray(run(rows), np.float32)
         except MemoryError as error:
             if len(rows) == 1:
                 what = f"the model {encoder.name!r} and a single {noun}"
-                raise InputError(f"The memory is too small for {what}: take device 'cpu'.") from error
+                raise InputError(
+                    f"The memory is too small for {what}: take device 'cpu'."
+                ) from error
             budget = width * (len(rows) // 2)
             continue
-        vectors = np.empty((len(order), batch.shape[1]), np.float32) if vectors is None else vectors
+        if vectors is None:
+            vectors = np.empty((len(order), batch.shape[1]), np.float32)
         vectors[rows], padded[rows] = batch, width
-        done += len(rows)
+        n_done += len(rows)
     return vectors, padded, budget
 
 
@@ -288,67 +518,132 @@ def _on_cpu(encoder: Encoder) -> bool:
     return getattr(encoder, "device", "cpu") == "cpu"
 
 
-def _check_finite(encoder: Encoder, vectors: np.ndarray, describe: Callable[[int], str]) -> None:
+def _check_finite(
+    encoder: Encoder, vectors: np.ndarray, describe: Callable[[int], str]
+) -> None:
     bad = np.flatnonzero(~np.isfinite(vectors).all(1))
     if len(bad):
-        what = f"The model {encoder.name!r} gives what is not a number for {describe(int(bad[0]))}"
-        raise InputError(f"{what}: its weights are damaged, or its precision is too low.")
+        what = (
+            f"The model {encoder.name!r} gives what is not a number for"
+            f" {describe(int(bad[0]))}"
+        )
+        raise InputError(
+            f"{what}: its weights are damaged, or its precision is too low."
+        )
 
 
 def _digest(*parts: bytes) -> bytes:
-    """Return 16 bytes that stand for `parts` and for where one ends and the next begins."""
+    """Return 16 bytes that stand for `parts` and for where one ends and the next
+    begins.
+    """
     whole = b"".join(len(part).to_bytes(8, "little") + part for part in parts)
     return hashlib.blake2b(whole, digest_size=16).digest()
 
 
-def _embed(encoder, kind, keys, sizes, order, steps, cache) -> tuple[np.ndarray, np.ndarray]:
-    """Return vectors (rows, dimensions) of rows named by `keys`, and counts of the different ones."""
-    # `sizes`: texts or pictures of each row; `order`: in which rows are worked on. `prepare`, at most `step` rows of a
-    # shard at a time, runs in so many `threads`; `encode`, which alone calls the model, in this one; `finish`, which
-    # makes vectors and counts, in a thread that follows.
-    threads, step, prepare, encode, finish = steps
+def _embed(
+    encoder: Encoder, kind: str, rows: _Rows, steps: _Steps, cache: str | os.PathLike
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return vectors (rows, dimensions) of all rows, and counts of the different ones;
+    `kind`: "images" or "texts".
+    """
     cache = cache if getattr(encoder, "reusable", True) else ""
-    place: dict[bytes, int] = {}
-    index = np.array([place.setdefault(key, len(place)) for key in keys])
-    first, names = np.unique(index, return_index=True)[1], list(place)
-    sizes, have, blocks = sizes[first], np.zeros(len(names), dtype=bool), []
-    folder = locate(cache) / f"{kind}-{_digest(encoder.name.encode(), encoder.key.encode()).hex()}"
+    number: dict[bytes, int] = {}  # of each different row
+    index = np.array([number.setdefault(key, len(number)) for key in rows.keys])
+    first = np.unique(index, return_index=True)[1]  # the row that a number is first of
+    keys, sizes = list(number), rows.sizes[first]
+    model = _digest(encoder.name.encode(), encoder.key.encode()).hex()
+    folder = locate(cache) / f"{kind}-{model}"
+    blocks = []  # numbers, vectors, counts
     for path in sorted(folder.glob("*.npz")) if str(cache) else []:
-        blocks += _read(path, place)
-    for rows, *_ in blocks:
-        have[rows] = True
-    todo = index[order][first[index[order]] == order]
-    # Cut before the cached ones are left out, so that a run that goes on has the batches of one that never stopped.
-    bins = (np.cumsum(sizes[todo]) - sizes[todo]) // SHARD
-    shards = [rows[~have[rows]] for rows in np.split(todo, np.flatnonzero(np.diff(bins)) + 1)]
-    pieces = [(shard, shard[start : start + step]) for shard in shards for start in range(0, len(shard), step)]
-    prepared = _ahead(lambda piece: prepare(first[piece[1]]), pieces, threads)
-    encoded = ((piece, encode(ready)) for piece, ready in prepared)
-    finished = _ahead(lambda made: finish(first[made[0][1]], made[1]), encoded, 1)
-    made, done, began = [], 0, time.monotonic()
-    said = began
-    for ((shard, piece), _), block in finished:
-        made.append(block)
-        done += int(sizes[piece].sum())
-        if piece[-1] == shard[-1]:
-            vectors, counts = (np.concatenate(parts) for parts in zip(*made, strict=True))
-            if str(cache):
-                _write(folder, [names[row] for row in shard], vectors, counts)
-            blocks.append((shard, vectors, counts))
-            made = []
-        if time.monotonic() - said > BETWEEN:
-            said, total = time.monotonic(), int(sizes[todo[~have[todo]]].sum())
-            minutes = (said - began) * (total / done - 1) / 60
-            print(f"{encoder.name}: {done:,} of {total:,} {kind}, {minutes:,.1f} min left", flush=True)
-    counts = np.zeros((len(names), len(COUNTS)), np.int64)
-    result = np.empty((len(names), blocks[0][1].shape[1]), np.float32)
+        blocks += _read_shard(path, number)
+    cached = np.zeros(len(keys), dtype=bool)
+    for numbers, *_ in blocks:
+        cached[numbers] = True
+    todo = index[rows.order][first[index[rows.order]] == rows.order]
+    shards = _shards(todo, sizes, cached)
+    progress = _Progress(encoder.name, kind, int(sizes[todo[~cached[todo]]].sum()))
+    for numbers, vectors, counts in _run(shards, first, steps, sizes, progress):
+        if str(cache):
+            _write_shard(folder, [keys[row] for row in numbers], vectors, counts)
+        blocks.append((numbers, vectors, counts))
+    counts = np.zeros((len(keys), len(COUNTS)), np.int64)
+    vectors = np.empty((len(keys), blocks[0][1].shape[1]), np.float32)
     while blocks:  # each is let go as soon as it is copied
-        rows, result[rows], counts[rows] = blocks.pop()
-    return result if len(names) == len(keys) else result[index], counts
+        numbers, vectors[numbers], counts[numbers] = blocks.pop()
+    if len(keys) == len(rows.keys):
+        return vectors, counts
+    return vectors[index], counts
+
+
+def _shards(
+    todo: np.ndarray, sizes: np.ndarray, cached: np.ndarray
+) -> list[np.ndarray]:
+    """Return the rows of each shard that are not in the cache, in the order of `todo`.
+
+    Shards are cut before the cached rows are left out, so that a run that goes on has
+    the batches of one that never stopped.
+    """
+    shard_number = (np.cumsum(sizes[todo]) - sizes[todo]) // SHARD
+    ends = np.flatnonzero(np.diff(shard_number)) + 1
+    return [shard[~cached[shard]] for shard in np.split(todo, ends)]
+
+
+def _run(
+    shards: list[np.ndarray],
+    first: np.ndarray,
+    steps: _Steps,
+    sizes: np.ndarray,
+    progress: "_Progress",
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Yield the numbers, vectors and counts of each shard as soon as they are there.
+
+    `first`: the row that stands for each number, which the steps take.
+    """
+    pieces = [
+        (shard, shard[start : start + steps.n_rows])
+        for shard in shards
+        for start in range(0, len(shard), steps.n_rows)
+    ]
+    prepared = _ahead(
+        lambda piece: steps.prepare(first[piece[1]]), pieces, steps.threads
+    )
+    encoded = ((piece, steps.encode(ready)) for piece, ready in prepared)
+    finished = _ahead(lambda made: steps.finish(first[made[0][1]], made[1]), encoded, 1)
+    parts = []  # the pieces of the shard that is being made
+    for ((shard, piece), _), made in finished:
+        parts.append(made)
+        if piece[-1] == shard[-1]:
+            vectors, counts = zip(*parts, strict=True)
+            yield shard, np.concatenate(vectors), np.concatenate(counts)
+            parts = []
+        progress.add(int(sizes[piece].sum()))
+
+
+class _Progress:
+    """How far a run is: a line now and then says how long it still takes."""
+
+    def __init__(self, name: str, kind: str, total: int):
+        self.name, self.kind, self.total, self.n_done = name, kind, total, 0
+        self.began = self.printed = time.monotonic()
+
+    def add(self, n: int) -> None:
+        """Count `n` more texts or pictures as done."""
+        self.n_done += n
+        now = time.monotonic()
+        if now - self.printed > BETWEEN:
+            self.printed = now
+            minutes = (now - self.began) * (self.total / self.n_done - 1) / 60
+            print(
+                f"{self.name}: {self.n_done:,} of {self.total:,} {self.kind},"
+                f" {minutes:,.1f} min left",
+                flush=True,
+            )
 
 
 def _ahead(function: Callable, items: Iterable, threads: int) -> Iterator[tuple]:
-    """Yield each item with `function(item)`, in order; so many threads compute as many results ahead."""
+    """Yield each item with `function(item)`, in order; so many threads compute as many
+    results ahead.
+    """
     with ThreadPoolExecutor(threads) as pool:
         waiting = deque()
         try:
@@ -364,28 +659,44 @@ def _ahead(function: Callable, items: Iterable, threads: int) -> Iterator[tuple]
                 result.cancel()
 
 
-def _read(path: Path, place: dict[bytes, int]) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Return of the rows in `place` those that a shard holds, their vectors and counts; a damaged shard is deleted."""
+def _read_shard(
+    path: Path, number: dict[bytes, int]
+) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Return of the rows in `number` those that a shard holds, their vectors and counts;
+    a damaged shard is deleted.
+    """
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            rows = np.array([place.get(key.tobytes(), -1) for key in arrays["keys"]])
-            inside = rows >= 0
+            keys = [key.tobytes() for key in arrays["keys"]]
+            numbers = np.array([number.get(key, -1) for key in keys])
+            inside = numbers >= 0
             if not inside.any():
                 return []
-            # A damaged header can promise fewer bytes than there are, and a checksum is compared at the last byte only.
+            # A damaged header can promise fewer bytes than there are, and a checksum is
+            # compared at the last byte only.
             if arrays.zip.testzip():
                 raise ValueError("a checksum is wrong")
-            return [(rows[inside], arrays["vectors"][inside], arrays["counts"][inside])]
+            vectors, counts = arrays["vectors"][inside], arrays["counts"][inside]
+            return [(numbers[inside], vectors, counts)]
     except (PermissionError, MemoryError):  # which say nothing of the file
         raise
     except Exception as error:  # whatever zipfile and NumPy raise for damaged bytes
-        print(f"The embeddings {path} are damaged ({str(error).rstrip('.')}): they are made again.", flush=True)
+        print(
+            f"The embeddings {path} are damaged ({str(error).rstrip('.')}): they are"
+            " made again.",
+            flush=True,
+        )
         path.unlink(missing_ok=True)
         return []
 
 
-def _write(folder: Path, keys: list[bytes], vectors: np.ndarray, counts: np.ndarray) -> None:
+def _write_shard(
+    folder: Path, keys: list[bytes], vectors: np.ndarray, counts: np.ndarray
+) -> None:
     """Write a shard, whole or not at all, also where others write the same."""
     names = np.frombuffer(b"".join(keys), np.uint8).reshape(len(keys), -1)
-    with beside(folder / f"{_digest(*keys).hex()}.npz") as part, part.open("wb") as file:
+    with (
+        beside(folder / f"{_digest(*keys).hex()}.npz") as part,
+        part.open("wb") as file,
+    ):
         np.savez(file, keys=names, vectors=vectors, counts=counts)

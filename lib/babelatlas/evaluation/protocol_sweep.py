@@ -1,12 +1,13 @@
-"""One model under many protocols: what its scores become when one setting is varied, or when a preset sets all.
+"""One model under many protocols: what its scores become when one setting is varied, or
+when a preset sets all.
 
-`turns` lists the protocols to try; `classify` and `retrieve` evaluate one model by each of them, and `evaluate` does so
-on a data set by its name. Texts that protocols share are encoded once where there is a cache. The settings themselves
-are in `protocol`.
+`variants` lists the protocols to try; `classify` and `retrieve` evaluate one model by
+each of them, and `evaluate` does so on a data set by its name. Texts that protocols
+share are encoded once where there is a cache. The settings themselves are in
+`protocol`.
 """
 
 import copy
-import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -17,121 +18,181 @@ from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import captions as caption_sets
 from babelatlas.datasets import registry as datasets
-from babelatlas.evaluation import embedding, protocol, retrieval, zeroshot
-from babelatlas.lexicon import labels as label_sets
+from babelatlas.evaluation import embedding, protocol, retrieval, task_data, zeroshot
+from babelatlas.evaluation.task_data import Material
 from babelatlas.lexicon import prompts as prompt_sets
 from babelatlas.models import loading
 from babelatlas.models.encoder import PRECISIONS, Encoder
 
-# What is counted: the share of images, or of queries each way, expected where there are ties.
+# What is counted: the share of images, or of queries each way, expected where there are
+# ties.
 ACCURACIES = {"accuracy@1": "n_correct", "accuracy@5": "n_correct_top5"}
 RECALLS = ("recall@1", "recall@5", "recall@10")
 Load = Callable[[str], Encoder]  # a precision by its name -> the encoder in it
 
 
-def loader(entry, checkpoint: str = "", device: str = "auto", remote_code: str = "") -> Load:
-    """Return a function that gives a model's encoder in a precision by name, "auto" among them.
+def loader(
+    entry, checkpoint: str = "", device: str = "auto", remote_code: str = ""
+) -> Load:
+    """Return a function that gives a model's encoder in a precision by name, "auto"
+    among them.
 
-    The first that was loaded stays in memory, and of the others the last. Its parameters are those of `loading.load`.
+    The first that was loaded stays in memory, and of the others the last. Its
+    parameters are those of `loading.load`.
     """
-    kept: dict[str, Encoder] = {}
+    loaded: dict[str, Encoder] = {}
 
     def load(precision: str) -> Encoder:
-        if precision not in kept:
-            first = next(iter(kept.values()), None)
-            for name in [name for name, encoder in kept.items() if encoder is not first]:
-                del kept[name]
-            encoder = loading.load(entry, checkpoint, device, precision, remote_code)
-            kept[precision] = kept[encoder.precision] = encoder
-        return kept[precision]
+        if precision in loaded:
+            return loaded[precision]
+        first = next(iter(loaded.values()), None)
+        later = [name for name, encoder in loaded.items() if encoder is not first]
+        for name in later:
+            del loaded[name]
+        encoder = loading.load(entry, checkpoint, device, precision, remote_code)
+        loaded[precision] = loaded[encoder.precision] = encoder
+        return encoder
 
     return load
 
 
-def turns(
-    task: str, entry, given: dict, prompts: Sequence[str] = (), sets: Sequence[str] = (), fallback_language: str = ""
+def variants(
+    task: str,
+    entry,
+    given: dict,
+    prompts: Sequence[str] = (),
+    sets: Sequence[str] = (),
+    nllb_fallback_language: str = "",
 ) -> list[dict]:
-    """Return the protocols to try: the base, one for each other option of each setting, and the presets.
+    """Return the protocols to try: the base, one for each other option of each setting,
+    and the presets.
 
-    `given`: what the base has other than the preset "cosine", its precision by name among it. `prompts`: other sets of
-    prompts to try; `sets`: the sets of captions, of which the base takes the first. A preset keeps the prompts of the
-    base where they are given, so that what differs is the rest, and its fallback where it has none of its own. A model
-    of the user's own file keeps its precision.
-    Each is a dict of all settings and `setting`, `option` (both "" for the base), `preset`, `captions`, `nllb_codes`
-    (`protocol.told_languages`) and `rule`, the similarity where it holds for all prompts, else "".
+    `given`: what the base has other than the preset "cosine", its precision by name
+    among it. `prompts`: other sets of prompts to try; `sets`: the sets of captions, of
+    which the base takes the first. A preset keeps the prompts of the base where they
+    are given, so that what differs is the rest, and its fallback where it has none of
+    its own. A model of the user's own file keeps its precision. Each is a dict of all
+    settings and `setting`, `option` (both "" for the base), `preset`, `captions`,
+    `nllb_languages` (as `protocol.nllb_languages`) and `rule`, the similarity where it
+    holds for all prompts, else "".
     """
-    base = protocol.settings("cosine", task, entry, **given)
-    own = entry.family == "own"
-    tried = {
+    chosen = protocol.settings("cosine", task, entry, **given)
+    base = chosen | {
+        "captions": next(iter(sets), ""),
+        "preset": "cosine",
+        "rule": chosen["similarity"],
+        "nllb_languages": protocol.nllb_languages("cosine", nllb_fallback_language),
+        "setting": "",
+        "option": "",
+    }
+    result = [base]
+    for setting, options in _options(task, entry, prompts, sets).items():
+        for option in dict.fromkeys(options):
+            if option != base[setting]:
+                variant = base | {setting: option, "setting": setting, "option": option}
+                variant["rule"] = variant["similarity"]
+                result.append(variant)
+    for preset in protocol.PRESETS:
+        if preset != base["preset"]:
+            settings = _preset_settings(preset, task, entry, given, base)
+            if entry.needs_language:
+                settings["nllb_languages"] = protocol.nllb_languages(
+                    preset, nllb_fallback_language
+                )
+            result.append(base | settings | {"setting": "preset", "option": preset})
+    return result
+
+
+def _options(
+    task: str, entry, prompts: Sequence[str], sets: Sequence[str]
+) -> dict[str, Sequence[str]]:
+    """Return which options of which settings are tried."""
+    similarities = protocol.SETTINGS["similarity"]
+    if task != "zero-shot":
+        similarities = ("cosine", "dot product")
+    return {
         "prompts": prompts,
-        "similarity": protocol.SETTINGS["similarity"] if task == "zero-shot" else ("cosine", "dot product"),
-        "precision": () if own else PRECISIONS,
+        "similarity": similarities,
+        "precision": () if entry.family == "own" else PRECISIONS,
         "preprocessing": protocol.SETTINGS["preprocessing"],
         "choice": protocol.SETTINGS["choice"] if task == "retrieval" else (),
         "captions": sets,
     }
-    first = base | {"captions": next(iter(sets), ""), "preset": "cosine", "rule": base["similarity"]}
-    first["nllb_codes"] = protocol.told_languages("cosine", fallback_language)
-    result = [first | {"setting": "", "option": ""}]
-    for setting, options in tried.items():
-        for option in dict.fromkeys(options):
-            if option != first[setting]:
-                turned = first | {setting: option, "setting": setting, "option": option}
-                result.append(turned | {"rule": turned["similarity"]})
-    kept = {setting: given[setting] for setting in ("prompts", "fallback_prompts") if given.get(setting)}
-    kept |= {"precision": base["precision"]} if own else {}
-    for preset in [name for name in protocol.PRESETS if name != first["preset"]]:
-        chosen = protocol.settings(preset, task, entry, **kept)
-        chosen["fallback_prompts"] = chosen["fallback_prompts"] or base["fallback_prompts"]
-        chosen["rule"] = chosen["similarity"] if task == "retrieval" else ""
-        chosen["nllb_codes"] = protocol.told_languages(preset, fallback_language) if entry.needs_language else {}
-        result.append(first | chosen | {"preset": preset, "setting": "preset", "option": preset})
-    return result
+
+
+def _preset_settings(preset: str, task: str, entry, given: dict, base: dict) -> dict:
+    """Return the settings of a preset, with what it keeps of the base."""
+    kept = {
+        setting: given[setting]
+        for setting in ("prompts", "fallback_prompts")
+        if given.get(setting)
+    }
+    if entry.family == "own":
+        kept["precision"] = base["precision"]
+    settings = protocol.settings(preset, task, entry, **kept)
+    fallback = settings["fallback_prompts"] or base["fallback_prompts"]
+    return settings | {
+        "fallback_prompts": fallback,
+        "preset": preset,
+        "rule": settings["similarity"] if task == "retrieval" else "",
+        "nllb_languages": {},
+    }
 
 
 def evaluate(
     dataset: str,
     entry,
     load: Load,
-    images: str | os.PathLike,
-    labels: str | os.PathLike = "",
-    annotations: str | os.PathLike = "",
-    languages: Sequence[str] = (),
-    minimum: int = 1,
-    missing: int = 0,
+    material: Material,
     prompts: str = "",
     other_prompts: Sequence[str] = (),
     cache: str = "",
     nllb_fallback_language: str = "",
-    limit: int | str = "",
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Return what a model scores on a data set under each protocol, schema `protocols`, and what could not be computed.
+    """Return what a model scores on a data set under each protocol, schema `protocols`,
+    and what could not be computed.
 
-    `load`: what `loader` returns. `images`, `labels`, `annotations`, `missing`,
-    `limit`: as notebooks 67 and 68 take them. `languages`: none for all that have labels for `minimum` classes or
-    captions for `minimum` images. `prompts`: those of the base, "" for the preset's. For the rest see `turns` and
-    `classify`.
+    `load`: what `loader` returns. `prompts`: those of the base, "" for the preset's.
+    For the rest see `variants` and `classify`.
     """
-    known = datasets.get_dataset(dataset)
-    task, upright = known.task, known.upright
-    given = {"precision": "auto" if entry.family == "own" else load("auto").precision}
-    if task == "zero-shot":
-        chosen = label_sets.check_label_set(datasets.read_labels(labels))
-        chosen = label_sets.select(chosen, languages, minimum)
-        pictures = datasets.load(dataset, images, chosen["wnid"].unique(), missing)
-        pictures = tables.first(pictures, limit, "path", ["wnid"])
-        chosen = label_sets.select(chosen[chosen["wnid"].isin(pictures["wnid"])], languages, minimum)
-        plan = turns(task, entry, given | {"prompts": prompts}, other_prompts, (), nllb_fallback_language)
-        table, left_out = classify(load, entry, plan, pictures, chosen, cache, upright)
+    facts = datasets.get_dataset(dataset)
+    own_file = entry.family == "own"
+    given = {"precision": "auto" if own_file else load("auto").precision}
+    if facts.task == "zero-shot":
+        labels, images, _ = task_data.labelled_images(dataset, material)
+        plan = variants(
+            facts.task,
+            entry,
+            given | {"prompts": prompts},
+            other_prompts,
+            nllb_fallback_language=nllb_fallback_language,
+        )
+        table, left_out = classify(
+            load, entry, plan, images, labels, cache, facts.upright
+        )
     else:
-        gallery, texts = caption_sets.load(dataset, images, annotations, (), languages, missing)
-        texts = tables.first(retrieval.select(texts, minimum), limit, "image")
-        if limit != "":
-            gallery = tables.first(gallery[gallery["image"].isin(texts["image"])], limit, "image")
-        plan = turns(task, entry, given, (), texts["captions"].unique(), nllb_fallback_language)
-        device = getattr(load("auto"), "device", "cpu")
-        table, left_out = retrieve(load, plan, gallery, texts, cache, device, known.shared_captions, upright)
-    named = table.assign(model=entry.name, dataset=dataset, labels=Path(labels).stem if task == "zero-shot" else "")
+        captioned = task_data.captioned_images(dataset, material)
+        plan = variants(
+            facts.task,
+            entry,
+            given,
+            sets=captioned.captions["captions"].unique(),
+            nllb_fallback_language=nllb_fallback_language,
+        )
+        table, left_out = retrieve(
+            load,
+            plan,
+            captioned.gallery,
+            captioned.captions,
+            cache,
+            facts.shared_captions,
+            facts.upright,
+        )
+    named = table.assign(
+        model=entry.name,
+        dataset=dataset,
+        labels=Path(material.labels).stem if facts.task == "zero-shot" else "",
+    )
     return tables.check(named, "protocols"), left_out
 
 
@@ -144,39 +205,63 @@ def classify(
     cache: str = "",
     upright: bool = False,
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Return the accuracies of a model by each protocol of `plan`, and what could not be computed.
+    """Return the accuracies of a model by each protocol of `plan`, and what could not
+    be computed.
 
-    `images`: schema `images`, absolute paths; `labels`: columns lang, wnid, label. `upright`: as
-    `embedding.embed_images` takes it. Columns of the first value: those of the schema
-    `protocols` but model, dataset, labels. The second value names protocols whose precision the model or the device
-    does not bear, with the reason; their rows are lacking.
+    `images`: schema `images`, absolute paths; `labels`: columns lang, wnid, label.
+    `upright`: as `embedding.embed_images` takes it. Columns of the first value: those
+    of the schema `protocols` but model, dataset, labels. The second value names
+    protocols whose precision the model or the device does not bear, with the reason;
+    their rows are lacking.
     """
-    paths, labels, wnids = images["path"].tolist(), labels.reset_index(drop=True), images["wnid"].tolist()
-    groups = [(lang, part.index, part["wnid"].tolist()) for lang, part in labels.groupby("lang", sort=False)]
-    forms: dict[tuple, pd.DataFrame] = {}  # prompts and fallback -> templates
-    made: dict[tuple, np.ndarray] = {}  # precision, templates, rules -> class vectors
-    seen: dict[tuple, np.ndarray] = {}
+    labels = labels.reset_index(drop=True)
+    paths, wnids = images["path"].tolist(), images["wnid"].tolist()
+    templates: dict[tuple, pd.DataFrame] = {}  # prompts and fallback -> templates
+    pictures: dict[tuple, np.ndarray] = {}
+    # Precision, templates, rules, languages of NLLB -> class vectors.
+    made: dict[tuple, np.ndarray] = {}
 
-    def under(turn: dict) -> pd.DataFrame:
-        pictures = _pictures(load, turn, paths, cache, upright, seen)
-        sets = (turn["prompts"], *turn["fallback_prompts"])
-        if sets not in forms:
-            forms[sets] = prompt_sets.for_languages(labels["lang"].unique(), sets)
-        used = forms[sets].drop_duplicates("lang").set_index("lang")["prompts"].to_dict()
-        rules = protocol.rules(turn["preset"], entry, used, turn["rule"])
-        codes = turn["nllb_codes"]
-        name = (turn["precision"], tuple(used.items()), tuple(rules.items()), tuple(codes.items()))
-        if name not in made:
-            encoder = load(turn["precision"])
-            made[name], _ = embedding.embed_by_rules(encoder, labels, forms[sets], rules, cache, codes)
-        rows = []
-        for lang, places, its in groups:
-            counts = zeroshot.evaluate(pictures, wnids, made[name][places], its)
-            n, how = counts["n_images"].sum(), {"prompts": used[lang], "similarity": rules[lang], "lang": lang}
-            rows += [how | {"metric": m, "value": counts[c].sum() / n, "n": n} for m, c in ACCURACIES.items()]
-        return _rows(rows, turn, load(turn["precision"]), "zero-shot")
+    def by_protocol(variant: dict) -> pd.DataFrame:
+        vectors = _pictures(load, variant, paths, cache, upright, pictures)
+        sets = (variant["prompts"], *variant["fallback_prompts"])
+        if sets not in templates:
+            templates[sets] = prompt_sets.for_languages(labels["lang"].unique(), sets)
+        used = protocol.prompts_used(templates[sets])
+        rules = protocol.rules(variant["preset"], entry, used, variant["rule"])
+        nllb_languages = variant["nllb_languages"]
+        choices = (used, rules, nllb_languages)
+        key = (variant["precision"], *(tuple(choice.items()) for choice in choices))
+        if key not in made:
+            made[key], _ = embedding.embed_by_rules(
+                load(variant["precision"]),
+                labels,
+                templates[sets],
+                rules,
+                cache,
+                nllb_languages,
+            )
+        classes = embedding.by_language(labels, made[key])
+        counts = zeroshot.evaluate_languages(vectors, wnids, classes)
+        table = _accuracies(counts, used, rules)
+        return _of_variant(table, variant, load(variant["precision"]), "zero-shot")
 
-    return _each(under, plan)
+    return _all_variants(by_protocol, plan)
+
+
+def _accuracies(
+    counts: pd.DataFrame, used: dict[str, str], rules: dict[str, str]
+) -> pd.DataFrame:
+    """Return the accuracies of each language: prompts, similarity, lang, metric, value,
+    n (images).
+    """
+    rows = []
+    for lang, part in counts.groupby("lang", sort=False):
+        n = part["n_images"].sum()
+        for metric, column in ACCURACIES.items():
+            value = part[column].sum() / n
+            rows.append((used[lang], rules[lang], lang, metric, value, n))
+    columns = ["prompts", "similarity", "lang", "metric", "value", "n"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def retrieve(
@@ -185,73 +270,131 @@ def retrieve(
     gallery: pd.DataFrame,
     captions: pd.DataFrame,
     cache: str = "",
-    device: str = "cpu",
     shared: bool = False,
     upright: bool = False,
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Return the recalls of a model by each protocol of `plan`, and what could not be computed; as `classify` does.
+    """Return the recalls of a model by each protocol of `plan`, and what could not be
+    computed; as `classify` does.
 
-    `gallery`: columns image and path; `captions`: schema `captions`, of one or several sets. `shared`: as
-    `retrieval.evaluate` takes it; `upright`: as `embedding.embed_images` does.
+    `gallery`: columns image and path; `captions`: schema `captions`, of one or several
+    sets. `shared`: as `retrieval.evaluate` takes it; `upright`: as
+    `embedding.embed_images` does. Ranks are computed where the encoder of the base is.
     """
     paths, names = gallery["path"].tolist(), gallery["image"].tolist()
-    sets = {name: retrieval.parts(rows) for name, rows in captions.groupby("captions", sort=False)}
-    made: dict[tuple, list[np.ndarray]] = {}  # precision and set -> the vectors of each language's captions
-    seen: dict[tuple, np.ndarray] = {}
+    parts_of = {
+        name: retrieval.parts(rows)
+        for name, rows in captions.groupby("captions", sort=False)
+    }
+    device = getattr(load(plan[0]["precision"]), "device", "cpu")
+    pictures: dict[tuple, np.ndarray] = {}
+    # Precision, set, languages of NLLB -> the vectors of each language's captions.
+    made: dict[tuple, list[np.ndarray]] = {}
 
-    def texts(turn: dict) -> Iterator[tuple[pd.DataFrame, np.ndarray]]:
-        """Give the captions of each language with their embeddings; all are embedded, also those not chosen."""
-        codes, parts = turn["nllb_codes"], sets[turn["captions"]]
-        name = (turn["precision"], turn["captions"], *codes.items())
-        if name not in made:
-            encoder, labels = load(turn["precision"]), pd.concat(parts).rename(columns={"caption": "label"})
-            forms = pd.DataFrame({"lang": labels["lang"].unique(), "template": "{}"})
-            vectors, _ = embedding.embed_classes(encoder, labels, forms, cache, False, codes)
-            made[name] = np.split(vectors, np.cumsum([len(part) for part in parts])[:-1])
-        for part, vectors in zip(parts, made[name], strict=True):
-            own = part["number"].isin(caption_sets.choose(part, turn["choice"])["number"]).to_numpy()
-            if own.any():
-                yield part[own].reset_index(drop=True), vectors[own]
+    def texts(variant: dict) -> Iterator[tuple[pd.DataFrame, np.ndarray]]:
+        """Give the captions of each language with their embeddings; all are embedded,
+        also those not chosen.
+        """
+        parts, nllb_languages = parts_of[variant["captions"]], variant["nllb_languages"]
+        key = (variant["precision"], variant["captions"], *nllb_languages.items())
+        if key not in made:
+            encoder = load(variant["precision"])
+            made[key] = _caption_vectors(encoder, parts, cache, nllb_languages)
+        for part, vectors in zip(parts, made[key], strict=True):
+            chosen = caption_sets.choose(part, variant["choice"])
+            keep = part["number"].isin(chosen["number"]).to_numpy()
+            if keep.any():
+                yield part[keep].reset_index(drop=True), vectors[keep]
 
-    def under(turn: dict) -> pd.DataFrame:
-        pictures = _pictures(load, turn, paths, cache, upright, seen)
-        ranked = retrieval.evaluate(pictures, names, texts(turn), "", turn["rule"], device, shared)
-        hits = {metric: retrieval.hits(ranked, int(metric.removeprefix("recall@"))) for metric in RECALLS}
-        rows = []
-        for (lang, way), places in ranked.groupby(["lang", "direction"], sort=False).indices.items():
-            how = {"prompts": "", "similarity": turn["rule"], "lang": lang, "n": len(places)}
-            rows += [how | {"metric": f"{way} {m}", "value": its[places].mean()} for m, its in hits.items()]
-        return _rows(rows, turn, load(turn["precision"]), "retrieval")
+    def by_protocol(variant: dict) -> pd.DataFrame:
+        vectors = _pictures(load, variant, paths, cache, upright, pictures)
+        ranked = retrieval.evaluate(
+            vectors, names, texts(variant), "", variant["rule"], device, shared
+        )
+        table = _recalls(ranked).assign(prompts="", similarity=variant["rule"])
+        return _of_variant(table, variant, load(variant["precision"]), "retrieval")
 
-    return _each(under, plan)
+    return _all_variants(by_protocol, plan)
+
+
+def _caption_vectors(
+    encoder: Encoder,
+    parts: list[pd.DataFrame],
+    cache: str,
+    nllb_languages: dict[str, str],
+) -> list[np.ndarray]:
+    """Return the embeddings of each part's captions (rows, d); all are embedded in one
+    go.
+    """
+    labels = pd.concat(parts).rename(columns={"caption": "label"})
+    bare = embedding.bare_templates(labels["lang"])
+    vectors, _ = embedding.embed_classes(
+        encoder, labels, bare, cache, False, nllb_languages
+    )
+    ends = np.cumsum([len(part) for part in parts])
+    return np.split(vectors, ends[:-1])
+
+
+def _recalls(ranked: pd.DataFrame) -> pd.DataFrame:
+    """Return the recalls of each language and direction: lang, n (queries), metric,
+    value; `ranked`: what `retrieval.evaluate` returns.
+    """
+    hits = {
+        metric: retrieval.hits(ranked, int(metric.removeprefix("recall@")))
+        for metric in RECALLS
+    }
+    groups = ranked.groupby(["lang", "direction"], sort=False).indices
+    rows = [
+        (lang, len(places), f"{direction} {metric}", hits[metric][places].mean())
+        for (lang, direction), places in groups.items()
+        for metric in RECALLS
+    ]
+    return pd.DataFrame(rows, columns=["lang", "n", "metric", "value"])
 
 
 def _pictures(
-    load: Load, turn: dict, paths: list[str], cache: str, upright: bool, seen: dict[tuple, np.ndarray]
+    load: Load,
+    variant: dict,
+    paths: list[str],
+    cache: str,
+    upright: bool,
+    made: dict[tuple, np.ndarray],
 ) -> np.ndarray:
-    """Return the embeddings of pictures in a protocol's precision and preparation: (paths, d); kept in `seen`."""
-    name = turn["precision"], turn["preprocessing"]
-    if name not in seen:
-        encoder = copy.copy(load(turn["precision"]))
-        encoder.transform = protocol.prepare(encoder.transform, turn["preprocessing"])
-        seen[name] = embedding.embed_images(encoder, paths, cache, upright)
-    return seen[name]
+    """Return the embeddings of pictures in a protocol's precision and preparation:
+    (paths, d); kept in `made`.
+    """
+    key = variant["precision"], variant["preprocessing"]
+    if key not in made:
+        encoder = copy.copy(load(variant["precision"]))
+        encoder.transform = protocol.prepare(
+            encoder.transform, variant["preprocessing"]
+        )
+        made[key] = embedding.embed_images(encoder, paths, cache, upright)
+    return made[key]
 
 
-def _each(under: Callable[[dict], pd.DataFrame], plan: list[dict]) -> tuple[pd.DataFrame, list[str]]:
-    """Return the rows of all protocols, and those whose precision fails where that of the base, the first, does not."""
+def _all_variants(
+    by_protocol: Callable[[dict], pd.DataFrame], plan: list[dict]
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return the rows of all protocols, and those whose precision fails where that of
+    the base, the first, does not.
+    """
     parts, left_out = [], []
-    for turn in plan:
+    for variant in plan:
         try:
-            parts.append(under(turn))
+            parts.append(by_protocol(variant))
         except InputError as error:
-            if turn["precision"] == plan[0]["precision"]:
+            if variant["precision"] == plan[0]["precision"]:
                 raise
-            left_out.append(f"{turn['setting']} {turn['option']}: {error}")
+            left_out.append(f"{variant['setting']} {variant['option']}: {error}")
     return pd.concat(parts, ignore_index=True), left_out
 
 
-def _rows(rows: list[dict], turn: dict, encoder: Encoder, task: str) -> pd.DataFrame:
-    """Return rows with the columns of the schema `protocols` that do not depend on the run."""
-    same = {name: turn[name] for name in ("captions", "choice", "preprocessing", "setting", "option")}
-    return pd.DataFrame(rows).assign(task=task, precision=encoder.precision, **same)
+def _of_variant(
+    table: pd.DataFrame, variant: dict, encoder: Encoder, task: str
+) -> pd.DataFrame:
+    """Return a table with the columns of the schema `protocols` that say how it was
+    made.
+    """
+    columns = ("captions", "choice", "preprocessing", "setting", "option")
+    settings = {name: variant[name] for name in columns}
+    return table.assign(task=task, precision=encoder.precision, **settings)

@@ -1,4 +1,6 @@
-"""Translations of ImageNet's class names that others have made, and the form in which words are compared."""
+"""Translations of ImageNet's class names that others have made, and the form in which
+words are compared.
+"""
 
 import json
 import re
@@ -9,27 +11,36 @@ import pandas as pd
 from babelatlas.base import download
 from babelatlas.lexicon import cleaning, labels
 
-# Translations of the ImageNet-1k classes in LAION's CLIP benchmark (MIT licence): language -> file, what is known of
-# where they are from. Sources: Geigle et al. (2024), section 2; the pull requests of the benchmark that added them (25
-# to 27 and 68).
+# Translations of the ImageNet-1k classes in LAION's CLIP benchmark (MIT licence):
+# language -> file, what is known of where they are from. Sources: Geigle et al. (2024),
+# section 2; the pull requests of the benchmark that added them (25 to 27 and 68).
 TRANSLATIONS = {
-    "ar": ("clip-benchmark-ar", "by the makers of an Arabic CLIP; how, they do not say"),
-    "it": ("clip-benchmark-it", "machine translation, from CLIP-Italian (Bianchi et al. 2021)"),
+    "ar": (
+        "clip-benchmark-ar",
+        "by the makers of an Arabic CLIP; how, they do not say",
+    ),
+    "it": (
+        "clip-benchmark-it",
+        "machine translation, from CLIP-Italian (Bianchi et al. 2021)",
+    ),
     "ja": ("clip-benchmark-jp", "from Japanese CLIP (rinna); how, they do not say"),
     "zh": ("clip-benchmark-cn", "by people, from Chinese CLIP (Yang et al. 2022)"),
 }
-ENGLISH = "clip-benchmark-en"  # the names that CLIP's authors curated, in a file of the same form
+# the names that CLIP's authors curated, in a file of the same form
+ENGLISH = "clip-benchmark-en"
 
 
 @cache
 def comparable_form(word: str, lang: str) -> str:
     """Return a word in the form in which labels are compared with translations.
 
-    Without case, remarks in parentheses, stress and vowel marks; Chinese in simplified characters; Italian without the
-    indefinite article that the translations carry (and "a", which the translating machine left over from English);
-    Arabic without the definite article, which some of the translations carry and dictionaries do not.
+    Without case, remarks in parentheses, stress and vowel marks; Chinese in simplified
+    characters; Italian without the indefinite article that the translations carry (and
+    "a", which the translating machine left over from English); Arabic without the
+    definite article, which some of the translations carry and dictionaries do not.
 
-    >>> [comparable_form(word, "it") for word in ("un'aquila calva", "uno squalo tigre", "unicorno")]
+    >>> words = ("un'aquila calva", "uno squalo tigre", "unicorno")
+    >>> [comparable_form(word, "it") for word in words]
     ['aquila calva', 'squalo tigre', 'unicorno']
     """
     for rule in ("parentheses", "stress", "vowel marks"):
@@ -45,10 +56,14 @@ def comparable_form(word: str, lang: str) -> str:
 
 
 def read_translations(lang: str) -> pd.DataFrame:
-    """Return the translations of the ImageNet-1k classes that others have made: columns `wnid`, `translation`.
+    """Return the translations of the ImageNet-1k classes that others have made: columns
+    `wnid`, `translation`.
 
-    `lang` is one of `TRANSLATIONS`, or "en" for CLIP's names; `download.file` finds or fetches the file.
+    `lang` is one of `TRANSLATIONS`, or "en" for CLIP's names; `download.file` finds or
+    fetches the file.
     """
     path = download.file(ENGLISH if lang == "en" else TRANSLATIONS[lang][0])
     names = json.loads(path.read_text(encoding="utf-8"))["imagenet1k"]
-    return pd.DataFrame({"wnid": labels.class_list("imagenet-1k")["wnid"], "translation": names})
+    return pd.DataFrame(
+        {"wnid": labels.class_list("imagenet-1k")["wnid"], "translation": names}
+    )

@@ -1,12 +1,15 @@
-"""The senses of the study: which words, in which languages, name a WordNet synset, and from which source.
+"""The senses of the study: which words, in which languages, name a WordNet synset, and
+from which source.
 
-Every source is one small reader that returns the schema `senses` (lang, wnid, lemma, source, licence):
-`wordnets.read_wordnets` (WordNet 3.0, the Open Multilingual Wordnet and Wiktionary, through NLTK),
-`read_babel_imagenet` (the label set that Babel-ImageNet released).
+Every source is one small reader that returns the schema `senses` (lang, wnid, lemma,
+source, licence): `wordnets.read_wordnets` (WordNet 3.0, the Open Multilingual Wordnet
+and Wiktionary, through NLTK), `read_babel_imagenet` (the label set that Babel-ImageNet
+released).
 
-Add them up with pandas.concat. The wordnets' senses of the ImageNet-1k classes and of all pictograms ship with the
-study; `babelatlas ship senses` makes them again. A class is known by its `wnid`: "n" and the eight digits of the noun
-synset's offset in WordNet 3.0.
+Add them up with pandas.concat. The wordnets' senses of the ImageNet-1k classes and of
+all pictograms ship with the study; `babelatlas ship senses` makes them again. A class
+is known by its `wnid`: "n" and the eight digits of the noun synset's offset in WordNet
+3.0.
 """
 
 import json
@@ -28,12 +31,16 @@ SOURCES = ("wordnets", "babel-imagenet")
 
 
 def shipped() -> pd.DataFrame:
-    """Return the senses that ship with the study, schema `senses`: ImageNet-1k classes and all pictograms."""
+    """Return the senses that ship with the study, schema `senses`: ImageNet-1k classes
+    and all pictograms.
+    """
     return tables.read(SHIPPED, "senses")
 
 
 def for_classes(wnids: Iterable[str]) -> pd.DataFrame:
-    """Return the wordnets' senses of these classes, schema `senses`: the shipped ones where they have every class."""
+    """Return the wordnets' senses of these classes, schema `senses`: the shipped ones
+    where they have every class.
+    """
     wnids, ours = list(dict.fromkeys(wnids)), shipped()
     if set(wnids) <= set(ours["wnid"]):
         return ours[ours["wnid"].isin(wnids)].reset_index(drop=True)
@@ -41,17 +48,24 @@ def for_classes(wnids: Iterable[str]) -> pd.DataFrame:
 
 
 def read_babel_imagenet() -> pd.DataFrame:
-    """Return the labels that Babel-ImageNet released in 298 languages, schema `senses`: one word for each class.
+    """Return the labels that Babel-ImageNet released in 298 languages, schema `senses`:
+    one word for each class.
 
-    The labels are BabelNet's, for non-commercial use only: do not republish them. The words are untouched. Codes that
-    name no language of the study, or one that another code has named (as Taraškievica Belarusian does), are left out.
-    The file, fetched once: {"DE": [[0, 2, ...], ["Schleie", ...]], ...}, numbers being places in ImageNet's list.
-    Source: Geigle, Timofte and Glavaš (2024), Table 5.
+    The labels are BabelNet's, for non-commercial use only: do not republish them. The
+    words are untouched. Codes that name no language of the study, or one that another
+    code has named (as Taraškievica Belarusian does), are left out. The file, fetched
+    once: {"DE": [[0, 2, ...], ["Schleie", ...]], ...}, numbers being places in
+    ImageNet's list. Source: Geigle, Timofte and Glavaš (2024), Table 5.
     """
-    content = json.loads(download.file("babel-imagenet-298").read_text(encoding="utf-8"))
+    content = json.loads(
+        download.file("babel-imagenet-298").read_text(encoding="utf-8")
+    )
     wnids = class_list("imagenet-1k")["wnid"].tolist()
-    # Codes that are the study's own come before those that are another spelling of a language.
-    codes = sorted(content, key=lambda code: (languages.of_wikimedia(code) != code.lower(), code))
+    # Codes that are the study's own come before those that are another spelling of a
+    # language.
+    codes = sorted(
+        content, key=lambda code: (languages.of_wikimedia(code) != code.lower(), code)
+    )
     rows, taken, left_out = [], set(), []
     for code in codes:
         lang = languages.of_wikimedia(code)
@@ -60,55 +74,109 @@ def read_babel_imagenet() -> pd.DataFrame:
             continue
         taken.add(lang)
         pairs = sorted(zip(*content[code], strict=True))
-        rows += [(lang, wnids[place], label, "babel-imagenet", BABELNET_LICENCE) for place, label in pairs]
+        rows += [
+            (lang, wnids[place], label, "babel-imagenet", BABELNET_LICENCE)
+            for place, label in pairs
+        ]
     if left_out:
-        print(f"Babel-ImageNet: left out, as no language of the study or named twice (words): {', '.join(left_out)}.")
+        print(
+            "Babel-ImageNet: left out, as no language of the study or named twice"
+            f" (words): {', '.join(left_out)}."
+        )
     table = pd.DataFrame(rows, columns=list(tables.SCHEMAS["senses"][0]))
-    return tables.check(table.sort_values(["lang", "wnid"], kind="stable", ignore_index=True), "senses")
+    return tables.check(
+        table.sort_values(["lang", "wnid"], kind="stable", ignore_index=True), "senses"
+    )
 
 
 def class_lists() -> list[str]:
-    """Return the wnids whose senses ship: ImageNet-1k's classes, then pictogram concepts and senses not among them."""
-    return list(dict.fromkeys(wnid for name in CLASS_LISTS for wnid in class_list(name)["wnid"]))
-
-
-def notes(known: pd.DataFrame) -> pd.DataFrame:
-    """Return the words of `known` senses that are Latin names or general words: lang, wnid, word (small letters), note.
-
-    "taxon", not in English and Latin: a family or higher rank of a class in WordNet, or a word with the ending of one;
-    a genus before a word with a Latin ending. A genus alone is none ("Ara" is Italian too). "general": a word that the
-    language lists for a class above, too; "too general" where English has a term of several words for the class. Reads
-    NLTK's wordnets; words are compared after `cleaning.SPELLING`.
+    """Return the wnids whose senses ship: ImageNet-1k's classes, then pictogram
+    concepts and senses not among them.
     """
-    above, names, listed, rows, compounds = {}, set(), {}, set(), set()
-    for wnid, synset in zip(known["wnid"].unique(), wordnets.synsets(known["wnid"].unique()), strict=True):
-        kinds = list(synset.closure(lambda one: one.hypernyms()))
-        compounds |= {wnid} if "_" in synset.lemma_names()[0] else set()
-        above[wnid] = {f"n{kind.offset():08d}" for kind in kinds}
-        groups = (group for kind in [synset, *kinds] for group in kind.closure(lambda one: one.member_holonyms()))
-        names |= {name.lower() for group in groups for name in group.lemma_names()}
-    ranks = {name.split("_")[1] for name in names if re.match("(sub|super)?(family|order|class|phylum)_", name)}
+    return list(
+        dict.fromkeys(wnid for name in CLASS_LISTS for wnid in class_list(name)["wnid"])
+    )
+
+
+def notes(senses: pd.DataFrame) -> pd.DataFrame:
+    """Return the words of senses that are Latin names or general words: lang,
+    wnid, word (small letters), note.
+
+    "taxon", not in English and Latin: a family or higher rank of a class in WordNet, or
+    a word with the ending of one; a genus before a word with a Latin ending. A genus
+    alone is none ("Ara" is Italian too). "general": a word that the language lists for
+    a class above, too; "too general" where English has a term of several words for the
+    class. Reads NLTK's wordnets; words are compared after `cleaning.SPELLING`.
+    """
+    above, groups, compounds = _taxonomy(senses["wnid"].unique())
+    ranks = {
+        name.split("_")[1]
+        for name in groups
+        if re.match("(sub|super)?(family|order|class|phylum)_", name)
+    }
+    listed = {}  # language and word -> the classes that it names
     more = read_wordnets(sorted(set(above).union(*above.values())))
     for row in cleaning.clean(more, cleaning.SPELLING).itertuples():
         listed.setdefault((row.lang, row.lemma.casefold()), set()).add(row.wnid)
-    for row in cleaning.clean(known, cleaning.SPELLING).query("lang not in ['en', 'la']").itertuples():
+
+    rows = set()
+    spelt = cleaning.clean(senses, cleaning.SPELLING)
+    for row in spelt.query("lang not in ['en', 'la']").itertuples():
         word = row.lemma.casefold()
-        first, *rest = word.split()
-        latin = re.search("(us|is|um|i|ae|ns|es)$", rest[0]) and f"genus_{first}" in names if rest else word in ranks
-        if latin or re.fullmatch("[a-z]+(idae|inae|iformes|oidea|ptera)", word):
+        if _is_latin(word, groups, ranks):
             rows.add((row.lang, row.wnid, word, "taxon"))
         elif listed[row.lang, word] & above[row.wnid]:
-            rows.add((row.lang, row.wnid, word, "too general" if row.wnid in compounds else "general"))
+            note = "too general" if row.wnid in compounds else "general"
+            rows.add((row.lang, row.wnid, word, note))
     return pd.DataFrame(sorted(rows), columns=["lang", "wnid", "word", "note"])
 
 
+def _taxonomy(
+    wnids: Iterable[str],
+) -> tuple[dict[str, set[str]], set[str], set[str]]:
+    """Return, by WordNet, the classes above each class, the names (small letters) of
+    the groups that it and these belong to, and the classes that English calls by
+    several words.
+    """
+    wnids = list(wnids)
+    above, groups, compounds = {}, set(), set()
+    for wnid, synset in zip(wnids, wordnets.synsets(wnids), strict=True):
+        kinds = list(synset.closure(lambda kind: kind.hypernyms()))
+        above[wnid] = {f"n{kind.offset():08d}" for kind in kinds}
+        if "_" in synset.lemma_names()[0]:
+            compounds.add(wnid)
+        for kind in [synset, *kinds]:
+            for group in kind.closure(lambda member: member.member_holonyms()):
+                groups |= {name.lower() for name in group.lemma_names()}
+    return above, groups, compounds
+
+
+def _is_latin(word: str, groups: set[str], ranks: set[str]) -> bool:
+    """Return whether a word is a Latin name: of a rank, of a species, or by its
+    ending.
+    """
+    if re.fullmatch("[a-z]+(idae|inae|iformes|oidea|ptera)", word):
+        return True
+    genus, *rest = word.split()
+    if not rest:
+        return word in ranks
+    has_ending = re.search("(us|is|um|i|ae|ns|es)$", rest[0])
+    return bool(has_ending) and f"genus_{genus}" in groups
+
+
 def describe(senses: pd.DataFrame, wordnets: pd.DataFrame) -> pd.DataFrame:
-    """Return the manifest of `senses` made from `wordnets`, which `at_hand` gives; a wordnet always has a row."""
-    known = manifest()
-    facts = known.drop_duplicates("source").set_index("source")[["name", "authors", "version", "licence", "url"]]
-    sizes, keys = senses.groupby(["source", "lang"]).size(), zip(wordnets["source"], wordnets["lang"], strict=True)
+    """Return the manifest of `senses` made from `wordnets`, which `at_hand` gives; a
+    wordnet always has a row.
+    """
+    former = manifest()
+    columns = ["name", "authors", "version", "licence", "url"]
+    facts = former.drop_duplicates("source").set_index("source")[columns]
+    sizes = senses.groupby(["source", "lang"]).size()
+    keys = zip(wordnets["source"], wordnets["lang"], strict=True)
     rows = wordnets.assign(rows=[int(sizes.get(key, 0)) for key in keys])
-    rows = rows[(rows["rows"] > 0) | (rows["source"] != "wikt")].join(facts, on="source")
-    absent = known[(known["source"] != "wikt") & ~known["source"].isin(wordnets["source"])].assign(rows=0, sha256="")
-    both = pd.concat([rows, absent])[list(known)]
+    rows = rows[(rows["rows"] > 0) | (rows["source"] != "wikt")]
+    is_absent = ~former["source"].isin(wordnets["source"])
+    absent = former[is_absent & (former["source"] != "wikt")]
+    absent = absent.assign(rows=0, sha256="")
+    both = pd.concat([rows.join(facts, on="source"), absent])[list(former)]
     return both.sort_values(["source", "code"], ignore_index=True)

@@ -1,7 +1,8 @@
 """Encoders: images and texts to vectors, by whichever model.
 
-A family of models is one function that reads a `Checkpoint` and returns its `Towers`; `loading.load` puts them on a
-device, in a precision, behind the same two methods. Importing this module loads no torch.
+A family of models is one function that reads a `Checkpoint` and returns its `Towers`;
+`loading.load` puts them on a device, in a precision, behind the same two methods.
+Importing this module loads no torch.
 """
 
 import os
@@ -17,19 +18,24 @@ from babelatlas.base.pictures import open_image, plain
 from babelatlas.models.tokens import Tokenizer, Tokens
 
 PRECISIONS = ("float32", "bfloat16", "float16")
-# How the libraries beneath torch say that memory is short, where torch has no error of its own: CPU, Metal, cuBLAS.
+# How the libraries beneath torch say that memory is short, where torch has no error of
+# its own: CPU, Metal, cuBLAS.
 SHORT = ("not enough memory", "can't allocate memory", "out of memory", "ALLOC_FAILED")
 
 
 class Encoder:
     """What every loaded model is: it has `encode_images` and `encode_texts`.
 
-    Both return float32 vectors, one row for each picture or text, not normalised. They take pictures or their paths, or
-    an array of what `transform` made of pictures; texts in one language, or what `tokenizer` made of them. They raise
-    MemoryError where a batch is too large for the device. `key` identifies weights, kind of device and precision.
+    Both return float32 vectors, one row for each picture or text, not normalised. They
+    take pictures or their paths, or an array of what `transform` made of pictures;
+    texts in one language, or what `tokenizer` made of them. They raise MemoryError
+    where a batch is too large for the device. `key` identifies weights, kind of device
+    and precision.
     """
 
-    def __init__(self, name: str, key: str, device: str, precision: str, tokenizer: Tokenizer):
+    def __init__(
+        self, name: str, key: str, device: str, precision: str, tokenizer: Tokenizer
+    ):
         self.name, self.key = name, f"{key} {device.partition(':')[0]} {precision}"
         self.device, self.precision, self.tokenizer = device, precision, tokenizer
 
@@ -38,10 +44,11 @@ class Encoder:
 class Towers:
     """A loaded model in parts, as a family's loader returns it.
 
-    `module` holds all weights (a `torch.nn.Module`). `image` gives vectors (n, d) of pixels (n, 3, height, width),
-    `text` of ids (n, length) and mask (n, length; True where there is no padding). `transform` makes the pixels of one
-    RGB picture, float32. `image_size`: the side in pixels of the largest square that a picture is taken as, where
-    pixels have another form; 0: their height.
+    `module` holds all weights (a `torch.nn.Module`). `image` gives vectors (n, d) of
+    pixels (n, 3, height, width), `text` of ids (n, length) and mask (n, length; True
+    where there is no padding). `transform` makes the pixels of one RGB picture,
+    float32. `image_size`: the side in pixels of the largest square that a picture is
+    taken as, where pixels have another form; 0: their height.
     """
 
     module: Any
@@ -55,63 +62,113 @@ class Towers:
 class LoadedEncoder(Encoder):
     """An encoder of towers on a device."""
 
-    def __init__(self, name: str, towers: Towers, key: str, device: str = "cpu", precision: str = "float32"):
+    def __init__(
+        self,
+        name: str,
+        towers: Towers,
+        key: str,
+        device: str = "cpu",
+        precision: str = "float32",
+    ):
         super().__init__(name, key, device, precision, towers.tokenizer)
         self.towers, self.transform = towers, towers.transform
 
-    def encode_images(self, images: Iterable[Image.Image | str | os.PathLike] | np.ndarray) -> np.ndarray:
-        """Return vectors (images, dimensions) of pictures or paths, or of an array (images, 3, height, width)."""
+    def encode_images(
+        self, images: Iterable[Image.Image | str | os.PathLike] | np.ndarray
+    ) -> np.ndarray:
+        """Return vectors (images, dimensions) of pictures or paths, or of an array
+        (images, 3, height, width).
+        """
         import torch
 
         if not isinstance(images, np.ndarray):
             images = np.stack(list(map(self.transform, pictures(images))))
-        return self._vectors(self.towers.image, images, dtype=getattr(torch, self.precision))
+        return self._vectors(
+            self.towers.image, images, dtype=getattr(torch, self.precision)
+        )
 
     def encode_texts(self, texts: list[str] | Tokens, lang: str = "") -> np.ndarray:
-        """Return vectors (texts, dimensions); InputError where a model needs a language and `lang` has no code."""
+        """Return vectors (texts, dimensions); InputError where a model needs a language
+        and `lang` has no code.
+        """
         tokens = texts if isinstance(texts, Tokens) else self.tokenizer(texts, lang)
         return self._vectors(self.towers.text, *tokens.padded())
 
     def _vectors(self, tower: Callable, *arrays: np.ndarray, dtype=None) -> np.ndarray:
-        """Return what a tower makes of arrays, moved to the device and, where `dtype` is given, cast to it there."""
+        """Return what a tower makes of arrays, moved to the device and, where `dtype`
+        is given, cast to it there.
+        """
         import torch
 
-        with short_of_memory(), torch.inference_mode(), half_products(self.device, self.precision):
-            inputs = [tensor.to(self.device, dtype or tensor.dtype) for tensor in map(torch.from_numpy, arrays)]
+        with (
+            short_of_memory(),
+            torch.inference_mode(),
+            half_products(self.device, self.precision),
+        ):
+            inputs = [
+                tensor.to(self.device, dtype or tensor.dtype)
+                for tensor in map(torch.from_numpy, arrays)
+            ]
             return tower(*inputs).float().cpu().numpy()
 
 
 def pictures(images: Iterable[Image.Image | str | os.PathLike]) -> list[Image.Image]:
-    """Return pictures, or those at paths, as `plain` makes them, turned upright; one alone is a list of one."""
+    """Return pictures, or those at paths, as `plain` makes them, turned upright; one
+    alone is a list of one.
+    """
     images = [images] if isinstance(images, Image.Image | str | os.PathLike) else images
-    return [plain(one, True) if isinstance(one, Image.Image) else open_image(one, True) for one in images]
+    return [
+        plain(image, True)
+        if isinstance(image, Image.Image)
+        else open_image(image, True)
+        for image in images
+    ]
 
 
 def half_products(device: str, precision: str) -> AbstractContextManager:
-    """Return the context in which a CPU without instructions for 16-bit matrices multiplies them in float32: faster."""
+    """Return the context in which a CPU without instructions for 16-bit matrices
+    multiplies them in float32: faster.
+    """
     if device != "cpu" or precision == "float32":
         return nullcontext()
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
 
     half, ops, aten = getattr(torch, precision), torch.ops.mkldnn, torch.ops.aten
-    if (ops._is_mkldnn_bf16_supported if precision == "bfloat16" else ops._is_mkldnn_fp16_supported)():
+    has_instructions = ops._is_mkldnn_fp16_supported
+    if precision == "bfloat16":
+        has_instructions = ops._is_mkldnn_bf16_supported
+    if has_instructions():
         return nullcontext()
-    slow = (aten.linear, aten.matmul, aten.mm, aten.addmm, aten.bmm, aten.baddbmm, aten.conv2d, aten.convolution)
+    slow = (
+        aten.linear,
+        aten.matmul,
+        aten.mm,
+        aten.addmm,
+        aten.bmm,
+        aten.baddbmm,
+        aten.conv2d,
+        aten.convolution,
+    )
 
     class InFloat32(TorchDispatchMode):
         def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
             if operation.overloadpacket not in slow or args[0].dtype != half:
                 return operation(*args, **(kwargs or {}))
-            wide = [part.float() if isinstance(part, torch.Tensor) else part for part in args]
-            return operation(*wide, **(kwargs or {})).to(half)
+            in_float32 = [
+                part.float() if isinstance(part, torch.Tensor) else part
+                for part in args
+            ]
+            return operation(*in_float32, **(kwargs or {})).to(half)
 
     return InFloat32()
 
 
 @contextmanager
 def short_of_memory() -> Iterator[None]:
-    """Raise MemoryError where torch, or a library beneath it, says in its own way that memory is short."""
+    """Raise MemoryError where torch, or a library beneath it, says in its own way that
+    memory is short.
+    """
     import torch
 
     try:
@@ -131,15 +188,20 @@ def find_device(device: str) -> str:
         return device
     import torch
 
-    return "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
 def find_precision(precision: str, device: str) -> str:
-    """Return the precision to compute in: the one that is named, or for "auto" what suits the device."""
+    """Return the precision to compute in: the one that is named, or for "auto" what
+    suits the device.
+    """
     if precision != "auto":
         return precision
     if device.startswith("cuda"):
         import torch
 
-        return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float16"
+        has_bfloat16 = torch.cuda.is_bf16_supported(including_emulation=False)
+        return "bfloat16" if has_bfloat16 else "float16"
     return "float32"

@@ -1,4 +1,5 @@
-"""Models, loaded by the reader of their family: encoders of images and texts, and translators.
+"""Models, loaded by the reader of their family: encoders of images and texts, and
+translators.
 
 Importing this module is quick; torch comes with the first `load`.
 """
@@ -13,14 +14,28 @@ from babelatlas.base.errors import InputError, near
 from babelatlas.models import hub
 from babelatlas.models import registry as models
 from babelatlas.models.checkpoint import Checkpoint
-from babelatlas.models.encoder import Encoder, LoadedEncoder, Towers, find_device, find_precision
-from babelatlas.models.loaders import bridge, huggingface, mclip, openclip, remote_code, sentence_embedders, user_model
-from babelatlas.models.loaders.image_text import load as load_translator  # noqa: F401 the scorer of a translator
+from babelatlas.models.encoder import (
+    Encoder,
+    LoadedEncoder,
+    Towers,
+    find_device,
+    find_precision,
+)
+from babelatlas.models.loaders import (
+    bridge,
+    huggingface,
+    image_text,
+    mclip,
+    openclip,
+    remote_code,
+    sentence_embedders,
+    user_model,
+)
 from babelatlas.models.registry import Model
 from babelatlas.models.training import adapters
 
-# The loader of each family of models: from a checkpoint to `Towers` on the CPU in float32. A package of their own runs
-# those of `sentence_embedders`.
+# The loader of each family of models: from a checkpoint to `Towers` on the CPU in
+# float32. A package of their own runs those of `sentence_embedders`.
 LOADERS: dict[str, Callable[[Checkpoint], Towers]] = {
     "open_clip": openclip.load,
     "mclip": mclip.load,
@@ -30,27 +45,40 @@ LOADERS: dict[str, Callable[[Checkpoint], Towers]] = {
     "mexma-siglip": remote_code.load_mexma,
     "uform": remote_code.load_uform,
 }
+load_translator = image_text.load  # the scorer of a translator
 
 
 def load(
-    entry: Model, folder: str | os.PathLike = "", device: str = "auto", precision: str = "auto", remote_code: str = ""
+    entry: Model,
+    folder: str | os.PathLike = "",
+    device: str = "auto",
+    precision: str = "auto",
+    remote_code: str = "",
 ) -> Encoder:
     """Return the encoder of a model, weights found, loaded and checked.
 
-    `folder` holds the checkpoint, of an adapted model its adapter ("" takes the entry's revision from the hub); one
-    that ends in .py is a model of the user's own (`user_model.load`), which decides its precision itself. `device`:
-    auto, cpu, cuda, cuda:N or mps. `precision`: float32, bfloat16, float16; auto is float32 on a CPU and on mps, and on
-    cuda bfloat16 where the GPU has it, else float16. `remote_code`: as for `hub.check_consent`.
+    `folder` holds the checkpoint, of an adapted model its adapter ("" takes the entry's
+    revision from the hub); one that ends in .py is a model of the user's own
+    (`user_model.load`), which decides its precision itself. `device`: auto, cpu, cuda,
+    cuda:N or mps. `precision`: float32, bfloat16, float16; auto is float32 on a CPU and
+    on mps, and on cuda bfloat16 where the GPU has it, else float16. `remote_code`: as
+    for `hub.check_consent`.
     """
     if os.fspath(folder).endswith(".py"):
         if precision not in ("", "auto", "own"):
-            raise InputError(f"The file {folder} decides the precision of its model itself: set precision to 'auto'.")
+            raise InputError(
+                f"The file {folder} decides the precision of its model itself: set"
+                " precision to 'auto'."
+            )
         return user_model.load(folder, device, entry.name)
     if models.base_of(entry.name):
         return _load_adapted(entry, folder, device, precision, remote_code)
     families = (*LOADERS, bridge.FAMILY, *sentence_embedders.FAMILIES)
     if entry.family not in families:
-        raise InputError(f"There is no loader for the family {entry.family!r}: {near(entry.family, families)}")
+        raise InputError(
+            f"There is no loader for the family {entry.family!r}:"
+            f" {near(entry.family, families)}"
+        )
     entry = hub.check_consent(entry, remote_code)
     device = find_device(device)
     precision = find_precision(precision, device)
@@ -69,30 +97,52 @@ def load(
     return LoadedEncoder(entry.name, towers, key, device, precision)
 
 
-def _load_adapted(entry: Model, folder: str | os.PathLike, device: str, precision: str, remote_code: str) -> Encoder:
+def _load_adapted(
+    entry: Model,
+    folder: str | os.PathLike,
+    device: str,
+    precision: str,
+    remote_code: str,
+) -> Encoder:
     """Return the encoder of a base model with the adapter in `folder`, as `load` does."""
     if not os.fspath(folder):
-        raise InputError(f"The adapted model {entry.name!r} is in a folder that its training makes: give that folder.")
+        raise InputError(
+            f"The adapted model {entry.name!r} is in a folder that its training makes:"
+            " give that folder."
+        )
     folder = tables.locate(folder)
     settings = adapters.read_settings(folder, entry.name)
     base = folder / settings["checkpoint"] if settings["checkpoint"] else ""
-    encoder = load(models.get_model(settings["base"]), base, device, precision, remote_code)
+    encoder = load(
+        models.get_model(settings["base"]), base, device, precision, remote_code
+    )
     adapters.load(encoder.towers.module, folder, settings)
     import torch
 
     encoder.towers.module.to(encoder.device, getattr(torch, encoder.precision)).eval()
-    encoder.name, encoder.key = entry.name, f"{encoder.key} {tables.fingerprint(folder / adapters.WEIGHTS)}"
+    encoder.name, encoder.key = (
+        entry.name,
+        f"{encoder.key} {tables.fingerprint(folder / adapters.WEIGHTS)}",
+    )
     return encoder
 
 
 def _check_towers(checkpoint: Checkpoint, towers: Towers) -> None:
-    """Raise InputError where the towers make other vectors or pictures than the entry says."""
+    """Raise InputError where the towers make other vectors or pictures than the entry
+    says.
+    """
     entry, encoder = checkpoint.entry, LoadedEncoder(checkpoint.entry.name, towers, "")
-    pixels = towers.transform(Image.new("RGB", (entry.image_size, entry.image_size), (128, 128, 128)))
-    image, text = encoder.encode_images(pixels[None]).shape[1], encoder.encode_texts(["cat"], "en").shape[1]
+    pixels = towers.transform(
+        Image.new("RGB", (entry.image_size, entry.image_size), (128, 128, 128))
+    )
+    image, text = (
+        encoder.encode_images(pixels[None]).shape[1],
+        encoder.encode_texts(["cat"], "en").shape[1],
+    )
     size = towers.image_size or pixels.shape[1]
     if image != text or entry.dimension not in (0, image) or size != entry.image_size:
         raise checkpoint.error(
-            f"{checkpoint.folder} holds another model: vectors of {image} numbers for pictures and {text} for texts, "
-            f"pictures {size} pixels high, and its entry says {entry.dimension or 'any'} and {entry.image_size}"
+            f"{checkpoint.folder} holds another model: vectors of {image} numbers for"
+            f" pictures and {text} for texts, pictures {size} pixels high, and its"
+            f" entry says {entry.dimension or 'any'} and {entry.image_size}"
         )

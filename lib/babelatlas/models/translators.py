@@ -1,7 +1,9 @@
-"""The translators: models that say how likely a translation is, given its source and an image; one entry each.
+"""The translators: models that say how likely a translation is, given its source and an
+image; one entry each.
 
-Reading this list, `data/translators.toml`, loads no weights and imports no torch; `loading.load_translator` returns a
-`Scorer`. To add an image-text-to-text model of transformers, add an entry.
+Reading this list, `data/translators.toml`, loads no weights and imports no torch;
+`loading.load_translator` returns a `Scorer`. To add an image-text-to-text model of
+transformers, add an entry.
 """
 
 import os
@@ -20,11 +22,13 @@ from babelatlas.models.registry import Source
 
 
 class Translator(Entry):
-    """What the study knows of one translator before loading it. Fields that `registry.Model` has mean the same.
+    """What the study knows of one translator before loading it. Fields that
+    `registry.Model` has mean the same.
 
-    `question`: what a model is asked, with {source}, {language} (the target's English name) and {lang} (its code).
-    `chat`: whether the question goes through the chat template of the model's files; else `plain` is the whole prompt,
-    with {image} and {question}. `end`: the token that ends an answer, "" for the tokenizer's own.
+    `question`: what a model is asked, with {source}, {language} (the target's English
+    name) and {lang} (its code). `chat`: whether the question goes through the chat
+    template of the model's files; else `plain` is the whole prompt, with {image} and
+    {question}. `end`: the token that ends an answer, "" for the tokenizer's own.
     """
 
     name: str
@@ -43,9 +47,11 @@ class Translator(Entry):
 
 
 class Scorer(Protocol):
-    """What every loaded translator can do. A *trial* is an image, a source, a translation and its language.
+    """What every loaded translator can do. A *trial* is an image, a source, a
+    translation and its language.
 
-    `uses_images` False: a text-only model, which is asked without images. `key` identifies the weights.
+    `uses_images` False: a text-only model, which is asked without images. `key`
+    identifies the weights.
     """
 
     name: str
@@ -54,30 +60,45 @@ class Scorer(Protocol):
     device: str
     uses_images: bool
 
-    def tokenize(self, translations: Sequence[str], langs: Sequence[str]) -> list[list[int]]:
-        """Return the ids of each translation's tokens, the end token included, what begins a translation not."""
+    def tokenize(
+        self, translations: Sequence[str], langs: Sequence[str]
+    ) -> list[list[int]]:
+        """Return the ids of each translation's tokens, the end token included, what
+        begins a translation not.
+        """
 
-    def score(self, images, sources, translations, langs, temperatures=(1.0,)) -> list[np.ndarray]:
-        """Return for each trial an array (temperatures, tokens): log-probabilities of the tokens of its translation.
+    def score(
+        self, images, sources, translations, langs, temperatures=(1.0,)
+    ) -> list[np.ndarray]:
+        """Return for each trial an array (temperatures, tokens): log-probabilities of
+        the tokens of its translation.
 
-        All arguments but the last have one str a trial: path of the image ("" for none), source, translation, code of
-        the target's language. Natural logarithm, float64; the tokens are those of `tokenize`, each given the image, the
-        source and the tokens before; at a temperature T the logits are divided by T before the softmax.
+        All arguments but the last have one str a trial: path of the image ("" for
+        none), source, translation, code of the target's language. Natural logarithm,
+        float64; the tokens are those of `tokenize`, each given the image, the source
+        and the tokens before; at a temperature T the logits are divided by T before the
+        softmax.
         """
 
 
-def read_translators(path: str | os.PathLike = DATA / "translators.toml") -> list[Translator]:
-    """Return the translators of a TOML file like `data/translators.toml`; raises InputError for what does not fit."""
-    known, entries = registry.read_tables(path), []
-    for name, facts in known["translators"].items():
+def read_translators(
+    path: str | os.PathLike = DATA / "translators.toml",
+) -> list[Translator]:
+    """Return the translators of a TOML file like `data/translators.toml`; raises
+    InputError for what does not fit.
+    """
+    shared = registry.read_tables(path)
+    entries = []
+    for name, facts in shared["translators"].items():
         what = f"The translator {name!r} in {path}"
-        entries.append(validate(Translator, registry.resolve(facts, known, what) | {"name": name}, what))
+        resolved = registry.resolve(facts, shared, what) | {"name": name}
+        entries.append(validate(Translator, resolved, what))
     return entries
 
 
 TRANSLATORS = read_translators()
 # What a chat model is asked, also one that is not in the list.
-QUESTION = next(one.question for one in TRANSLATORS if one.chat)
+QUESTION = next(entry.question for entry in TRANSLATORS if entry.chat)
 
 
 def names() -> list[str]:
@@ -86,30 +107,44 @@ def names() -> list[str]:
 
 
 def get_translator(name: str) -> Translator:
-    """Return the translator called `name`; raises InputError, with the nearest name, where there is none.
+    """Return the translator called `name`; raises InputError, with the nearest name,
+    where there is none.
 
     >>> get_translator("llava-1.5-7b").licence
     'Llama 2'
     """
-    known = {translator.name: translator for translator in TRANSLATORS}
-    if name not in known:
-        raise InputError(f"There is no translator {name!r}: {near(name, known)}")
-    return known[name]
+    entries = {translator.name: translator for translator in TRANSLATORS}
+    if name not in entries:
+        raise InputError(f"There is no translator {name!r}: {near(name, entries)}")
+    return entries[name]
 
 
 def find(name: str, checkpoint: str | os.PathLike = "") -> Translator:
-    """Return the entry called `name`, or that of a user's own translator, a folder under a name that is not listed.
+    """Return the entry called `name`, or that of a user's own translator, a folder
+    under a name that is not listed.
 
-    It is asked `QUESTION` through the chat template of the folder, or, where that has none, as PaliGemma is.
+    It is asked `QUESTION` through the chat template of the folder, or, where that has
+    none, as PaliGemma is.
     """
     folder = tables.locate(checkpoint) if os.fspath(checkpoint) else None
     if name in names() or folder is None or not folder.is_dir():
         return get_translator(name)
-    chat = any((folder / file).is_file() for file in ("chat_template.jinja", "chat_template.json"))
+    chat = any(
+        (folder / file).is_file()
+        for file in ("chat_template.jinja", "chat_template.json")
+    )
     plain = "" if chat else "{image}{question}"
-    return Translator(name=name, licence="not stated", question=QUESTION, chat=chat, plain=plain)
+    return Translator(
+        name=name, licence="not stated", question=QUESTION, chat=chat, plain=plain
+    )
 
 
 def sources(name: str = "") -> list[dict[str, str]]:
-    """Return where the facts of the entries were seen: rows of translator, field, value, source."""
-    return [row for row in rows("translators_sources.csv") if not name or row["translator"] == name]
+    """Return where the facts of the entries were seen: rows of translator, field,
+    value, source.
+    """
+    return [
+        row
+        for row in rows("translators_sources.csv")
+        if not name or row["translator"] == name
+    ]

@@ -1,7 +1,9 @@
-"""Models that transformers has classes for, read from local folders alone: AltCLIP, Chinese-CLIP, SigLIP, MetaCLIP 2.
+"""Models that transformers has classes for, read from local folders alone: AltCLIP,
+Chinese-CLIP, SigLIP, MetaCLIP 2.
 
-Model, tokenizer and preparation of pictures are the library's own; what it does quietly is made an error here: weights
-that it would make up, leave out, or that have another shape. Loads torch and transformers only when called.
+Model, tokenizer and preparation of pictures are the library's own; what it does quietly
+is made an error here: weights that it would make up, leave out, or that have another
+shape. Loads torch and transformers only when called.
 """
 
 import string
@@ -19,28 +21,47 @@ from babelatlas.models.loaders.openclip import TOKENIZERS, pieces, quiet, tail
 from babelatlas.models.tokens import Tokenizer
 
 # transformers' class of each family.
-KINDS = {"altclip": "AltCLIPModel", "chinese-clip": "ChineseCLIPModel", "metaclip2": "MetaClip2Model"}
-# The orders in which files of one purpose are looked for; an index names the parts of weights in several files.
-WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
+KINDS = {
+    "altclip": "AltCLIPModel",
+    "chinese-clip": "ChineseCLIPModel",
+    "metaclip2": "MetaClip2Model",
+}
+# The orders in which files of one purpose are looked for; an index names the parts of
+# weights in several files.
+WEIGHTS = (
+    "model.safetensors",
+    "model.safetensors.index.json",
+    "pytorch_model.bin",
+    "pytorch_model.bin.index.json",
+)
 PICTURES = ("preprocessor_config.json", "processor_config.json")
-# Counters that older versions of transformers kept among the weights; nothing is learnt in them.
+# Counters that older versions of transformers kept among the weights; nothing is learnt
+# in them.
 COUNTERS = ("position_ids", "token_type_ids")
-# Of an AltCLIP, which takes a text's first token as it is; older versions of transformers saved a pooler all the same.
+# Of an AltCLIP, which takes a text's first token as it is; older versions of
+# transformers saved a pooler all the same.
 POOLER = ("text_model.roberta.pooler.", "roberta.pooler.")
-CLEANED = str.maketrans({mark: " " if mark == "_" else None for mark in string.punctuation})
+CLEANED = str.maketrans(
+    {mark: " " if mark == "_" else None for mark in string.punctuation}
+)
 
 
 def load(checkpoint: Checkpoint) -> Towers:
-    """Return the towers of an AltCLIP (Chen et al., 2022), Chinese-CLIP (Yang et al., 2022) or MetaCLIP 2 (Chuang et
-    al., 2025): a text's vector is that of its first token, of MetaCLIP's its end token, projected.
+    """Return the towers of an AltCLIP (Chen et al., 2022), Chinese-CLIP (Yang et al.,
+    2022) or MetaCLIP 2 (Chuang et al., 2025): a text's vector is that of its first
+    token, of MetaCLIP's its end token, projected.
     """
-    return _towers(checkpoint, model(checkpoint, KINDS[checkpoint.entry.family], POOLER))
+    return _towers(
+        checkpoint, model(checkpoint, KINDS[checkpoint.entry.family], POOLER)
+    )
 
 
 def load_siglip(checkpoint: Checkpoint) -> Towers:
-    """Return the towers of a SigLIP (Zhai et al., 2023) or SigLIP 2 (Tschannen et al., 2025), NaFlex or of fixed size.
+    """Return the towers of a SigLIP (Zhai et al., 2023) or SigLIP 2 (Tschannen et al.,
+    2025), NaFlex or of fixed size.
 
-    It was trained on texts padded to the full context without a mask: padding counts, and is never left out.
+    It was trained on texts padded to the full context without a mask: padding counts,
+    and is never left out.
     """
     if checkpoint.read_json("config.json").get("model_type") == "siglip2":
         return _naflex(checkpoint)
@@ -48,32 +69,45 @@ def load_siglip(checkpoint: Checkpoint) -> Towers:
 
 
 def _naflex(checkpoint: Checkpoint) -> Towers:
-    """Return the towers of a SigLIP 2 NaFlex, which takes a picture in its own shape, as at most so many patches.
+    """Return the towers of a SigLIP 2 NaFlex, which takes a picture in its own shape,
+    as at most so many patches.
 
-    A picture is an array (patches, numbers of a patch + 2) of float32, padded with zeros: the last two columns are 1
-    where there is a patch, and where it is the first of its row, from which the shape follows in any precision.
+    A picture is an array (patches, numbers of a patch + 2) of float32, padded with
+    zeros: the last two columns are 1 where there is a patch, and where it is the first
+    of its row, from which the shape follows in any precision.
     """
     siglip, prepare = model(checkpoint, "Siglip2Model"), image_processor(checkpoint)
     patch, most = prepare.patch_size, prepare.max_num_patches
 
     def transform(picture: Image.Image) -> np.ndarray:
-        made = prepare(images=picture, return_tensors="np")
-        there, (_, width) = made["pixel_attention_mask"][0], made["spatial_shapes"][0]
-        return np.c_[made["pixel_values"][0], there, there * (np.arange(most) % width == 0)].astype(np.float32)
+        prepared = prepare(images=picture, return_tensors="np")
+        is_patch = prepared["pixel_attention_mask"][0]
+        _, width = prepared["spatial_shapes"][0]
+        is_first = is_patch * (np.arange(most) % width == 0)
+        patches = np.c_[prepared["pixel_values"][0], is_patch, is_first]
+        return patches.astype(np.float32)
 
     def image(pixels):
-        there, height = pixels[..., -2] > 0, (pixels[..., -1] > 0).sum(1)
+        is_patch = pixels[..., -2] > 0
+        height = (pixels[..., -1] > 0).sum(1)
         shapes = height[:, None].repeat(1, 2)
-        shapes[:, 1] = there.sum(1) // height
-        inputs = {"pixel_values": pixels[..., :-2], "pixel_attention_mask": there.int(), "spatial_shapes": shapes}
+        shapes[:, 1] = is_patch.sum(1) // height
+        inputs = {
+            "pixel_values": pixels[..., :-2],
+            "pixel_attention_mask": is_patch.int(),
+            "spatial_shapes": shapes,
+        }
         return siglip.get_image_features(**inputs).pooler_output
 
     towers = _towers(checkpoint, siglip, masked=False)
-    return replace(towers, image=image, transform=transform, image_size=round(patch * most**0.5))
+    return replace(
+        towers, image=image, transform=transform, image_size=round(patch * most**0.5)
+    )
 
 
 def canonicalise(text: str) -> str:
-    """Return a text as SigLIP wants it: lower case, without ASCII punctuation, single spaces.
+    """Return a text as SigLIP wants it: lower case, without ASCII punctuation, single
+    spaces.
 
     >>> canonicalise("A  photo_of: the Eiffel Tower!")
     'a photo of the eiffel tower'
@@ -84,19 +118,27 @@ def canonicalise(text: str) -> str:
 
 
 def transform(checkpoint: Checkpoint) -> Callable[[Image.Image], np.ndarray]:
-    """Return the preparation of pictures that a folder describes, as an array (3, height, width) of float32."""
+    """Return the preparation of pictures that a folder describes, as an array (3,
+    height, width) of float32.
+    """
     prepare = image_processor(checkpoint)
-    return lambda image: np.asarray(prepare(images=image, return_tensors="np")["pixel_values"][0], np.float32)
+    return lambda image: np.asarray(
+        prepare(images=image, return_tensors="np")["pixel_values"][0], np.float32
+    )
 
 
 def image_processor(checkpoint: Checkpoint):
     """Return transformers' preparation of pictures of a folder."""
-    # Resized by Pillow, as when the models were published: torchvision rounds differently, by up to nine grey levels.
+    # Resized by Pillow, as when the models were published: torchvision rounds
+    # differently, by up to nine grey levels.
     with reading(checkpoint, checkpoint.find_file(*PICTURES)):
         from transformers import AutoImageProcessor
 
         return AutoImageProcessor.from_pretrained(
-            checkpoint.folder, backend="pil", local_files_only=True, trust_remote_code=False
+            checkpoint.folder,
+            backend="pil",
+            local_files_only=True,
+            trust_remote_code=False,
         )
 
 
@@ -107,17 +149,24 @@ def tokenizer(checkpoint: Checkpoint, trim: bool) -> Tokenizer:
     with reading(checkpoint, file):
         from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-        # A tokenizer.json is taken as it is: the classes of transformers 5 build their own from parts of it, and ids
-        # have changed between its versions.
-        kind = PreTrainedTokenizerFast if file.name == "tokenizer.json" else AutoTokenizer
-        inner = kind.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        # A tokenizer.json is taken as it is: the classes of transformers 5 build their
+        # own from parts of it, and ids have changed between its versions.
+        kind = (
+            PreTrainedTokenizerFast if file.name == "tokenizer.json" else AutoTokenizer
+        )
+        inner = kind.from_pretrained(
+            folder, local_files_only=True, trust_remote_code=False
+        )
     if getattr(inner, "sp_model", None) is None:
         encode = pieces(inner)
     else:
 
         def encode(texts: list[str]) -> list[list[int]]:
-            # Pieces by sentencepiece: there are no settings beneath that a call would change.
-            return inner(texts, padding=False, truncation=False, verbose=False)["input_ids"]
+            # Pieces by sentencepiece: there are no settings beneath that a call would
+            # change.
+            return inner(texts, padding=False, truncation=False, verbose=False)[
+                "input_ids"
+            ]
 
     return Tokenizer(
         lambda texts, lang: encode(texts),
@@ -129,36 +178,54 @@ def tokenizer(checkpoint: Checkpoint, trim: bool) -> Tokenizer:
     )
 
 
-def check_loaded(checkpoint: Checkpoint, file: Path, info: dict, ignored: tuple[str, ...] = ()) -> None:
-    """Raise InputError, naming the file, where weights were missing, left over or of another shape when it was loaded.
+def check_loaded(
+    checkpoint: Checkpoint, file: Path, info: dict, ignored: tuple[str, ...] = ()
+) -> None:
+    """Raise InputError, naming the file, where weights were missing, left over or of
+    another shape when it was loaded.
 
-    `info`: names of weights by kind, as transformers' `from_pretrained` gives them with `output_loading_info`;
-    `ignored`: how names begin that may be missing or left over.
+    `info`: names of weights by kind, as transformers' `from_pretrained` gives them with
+    `output_loading_info`; `ignored`: how names begin that may be missing or left over.
     """
     for kind in ("missing_keys", "unexpected_keys", "mismatched_keys"):
-        names = [str(one[0] if isinstance(one, tuple) else one) for one in info.get(kind, ())]
-        names = [one for one in names if not one.startswith(ignored) and one.rpartition(".")[2] not in COUNTERS]
+        names = []
+        for item in info.get(kind, ()):
+            name = str(item[0] if isinstance(item, tuple) else item)
+            is_counter = name.rpartition(".")[2] in COUNTERS
+            if not (is_counter or name.startswith(ignored)):
+                names.append(name)
         if names:
-            raise checkpoint.error(f"{file} does not fit its configuration ({kind}: {len(names)}, such as {names[0]})")
+            raise checkpoint.error(
+                f"{file} does not fit its configuration ({kind}: {len(names)}, such as"
+                f" {names[0]})"
+            )
 
 
 def find_weights(checkpoint: Checkpoint) -> list[Path]:
-    """Return a folder's files of weights, or those that an index names; raises InputError where one is not there."""
+    """Return a folder's files of weights, or those that an index names; raises
+    InputError where one is not there.
+    """
     file = checkpoint.find_file(*WEIGHTS)
     if file.suffix != ".json":
         return [file]
-    return [checkpoint.find_file(part) for part in sorted(set(checkpoint.read_json(file.name)["weight_map"].values()))]
+    return [
+        checkpoint.find_file(part)
+        for part in sorted(set(checkpoint.read_json(file.name)["weight_map"].values()))
+    ]
 
 
 @contextmanager
 def reading(checkpoint: Checkpoint, *files: Path) -> Iterator[None]:
-    """Keep what transformers says while it reads files to itself, and give an error of it as one sentence."""
+    """Keep what transformers says while it reads files to itself, and give an error of
+    it as one sentence.
+    """
     with quiet(), checkpoint.blaming(*files):
         yield
 
 
 def model(checkpoint: Checkpoint, kind: str, ignored: tuple[str, ...] = (), **options):
-    """Return the model of a folder by transformers' class `kind`, in float32 on the CPU, all its weights read.
+    """Return the model of a folder by transformers' class `kind`, in float32 on the
+    CPU, all its weights read.
 
     `ignored` as for `check_loaded`; `options` as of `from_pretrained`.
     """
@@ -169,18 +236,27 @@ def model(checkpoint: Checkpoint, kind: str, ignored: tuple[str, ...] = (), **op
 
         options = {"dtype": torch.float32, "local_files_only": True} | options
         loaded, info = getattr(transformers, kind).from_pretrained(
-            checkpoint.folder, output_loading_info=True, ignore_mismatched_sizes=True, **options
+            checkpoint.folder,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,
+            **options,
         )
     check_loaded(checkpoint, file, info, ignored)
     return loaded.eval()
 
 
 def _towers(checkpoint: Checkpoint, model, masked: bool = True) -> Towers:
-    """Return a model's towers; `masked`: a mask tells it what is padding, so that a batch may be cut."""
+    """Return a model's towers; `masked`: a mask tells it what is padding, so that a
+    batch may be cut.
+    """
     return Towers(
         model,
         lambda pixels: model.get_image_features(pixel_values=pixels).pooler_output,
-        lambda ids, mask: model.get_text_features(input_ids=ids, attention_mask=mask if masked else None).pooler_output,
+        lambda ids, mask: (
+            model.get_text_features(
+                input_ids=ids, attention_mask=mask if masked else None
+            ).pooler_output
+        ),
         transform(checkpoint),
         tokenizer(checkpoint, masked),
     )

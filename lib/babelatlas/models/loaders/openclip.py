@@ -1,7 +1,9 @@
-"""Models in open_clip's format, built and read by open_clip itself from local folders alone.
+"""Models in open_clip's format, built and read by open_clip itself from local folders
+alone.
 
-What open_clip would fetch by name while it builds a model, the configuration and the tokenizer of a text tower of
-Hugging Face's, is taken from the companion "text" or the main folder. Loads torch and open_clip where they are needed.
+What open_clip would fetch by name while it builds a model, the configuration and the
+tokenizer of a text tower of Hugging Face's, is taken from the companion "text" or the
+main folder. Loads torch and open_clip where they are needed.
 """
 
 import functools
@@ -12,6 +14,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from itertools import takewhile
 from pathlib import Path
 
@@ -24,11 +27,19 @@ from babelatlas.models.tokens import Tokenizer
 
 CONFIGURATION = "open_clip_config.json"
 WEIGHTS = ("open_clip_model.safetensors", "open_clip_pytorch_model.bin")
-TOKENIZERS = ("tokenizer.json", "sentencepiece.bpe.model", "spiece.model", "tokenizer.model", "vocab.txt")
+TOKENIZERS = (
+    "tokenizer.json",
+    "sentencepiece.bpe.model",
+    "spiece.model",
+    "tokenizer.model",
+    "vocab.txt",
+)
 
 
 def load(checkpoint: Checkpoint) -> Towers:
-    """Return the towers of a model in open_clip's format; raises InputError where files are missing or damaged."""
+    """Return the towers of a model in open_clip's format; raises InputError where files
+    are missing or damaged.
+    """
     model, tokenizer = _read(checkpoint)
     from open_clip.hf_model import HFTextEncoder
     from open_clip.transform import PreprocessCfg, image_transform_v2
@@ -36,28 +47,41 @@ def load(checkpoint: Checkpoint) -> Towers:
 
     tower, inner, causal = model.text, getattr(tokenizer, "tokenizer", None), False
     pad = 0 if inner is None else inner.pad_token_id
-    # Whether padding changes no text vector, so that a batch may be padded to its longest text only.
+    # Whether padding changes no text vector, so that a batch may be padded to its
+    # longest text only.
     if isinstance(tower, HFTextEncoder):
         trim = tower.config.pad_token_id == pad
     else:
-        # Under a causal mask no token sees what follows it: what is read before the padding does not change.
-        last = tower.pool_type in ("first", "eos") or (tower.pool_type == "argmax" and pad == 0)
+        # Under a causal mask no token sees what follows it: what is read before the
+        # padding does not change.
+        last = tower.pool_type in ("first", "eos") or (
+            tower.pool_type == "argmax" and pad == 0
+        )
         trim = causal = last and tower.attn_mask is not None and tower.cls_emb is None
 
     def text(ids, mask):
-        # open_clip makes the mask itself. A causal tower's is for its full length, and swapped for the batch's.
+        # open_clip makes the mask itself. A causal tower's is for its full length, and
+        # swapped for the batch's.
         if not causal:
             return model.encode_text(ids)
         length = ids.shape[1]
-        return functional_call(tower, {"attn_mask": tower.attn_mask[:length, :length]}, (ids,))
+        return functional_call(
+            tower, {"attn_mask": tower.attn_mask[:length, :length]}, (ids,)
+        )
 
-    prepare = image_transform_v2(PreprocessCfg(**model.visual.preprocess_cfg), is_train=False)
+    prepare = image_transform_v2(
+        PreprocessCfg(**model.visual.preprocess_cfg), is_train=False
+    )
     tokenizer = _tokenizer(checkpoint, tokenizer, trim)
-    return Towers(model, model.encode_image, text, lambda image: prepare(image).numpy(), tokenizer)
+    return Towers(
+        model, model.encode_image, text, lambda image: prepare(image).numpy(), tokenizer
+    )
 
 
 def load_local(folder: str | os.PathLike) -> tuple:
-    """Return model and open_clip's tokenizer of an embedded model's folder, checked as `loading.load` does; CPU."""
+    """Return model and open_clip's tokenizer of an embedded model's folder, checked as
+    `loading.load` does; CPU.
+    """
     checkpoint = Checkpoint(registry.get_model("picto-en"), {"": tables.locate(folder)})
     model, tokenizer = _read(checkpoint)
     checkpoint.check_weights(model)
@@ -66,7 +90,9 @@ def load_local(folder: str | os.PathLike) -> tuple:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep warnings, logs and progress bars of libraries that load a model to themselves; errors still come through."""
+    """Keep warnings, logs and progress bars of libraries that load a model to
+    themselves; errors still come through.
+    """
     from transformers.utils import logging as transformers_logging
 
     level, verbosity = logging.getLogger().level, transformers_logging.get_verbosity()
@@ -84,16 +110,25 @@ def quiet() -> Iterator[None]:
 
 
 def pieces(tokenizer, special: bool = True) -> Callable[[list[str]], list[list[int]]]:
-    """Return what turns texts into ids by a tokenizer of transformers or `tokenizers`, nothing cut, from any thread."""
-    # A call of the tokenizer itself sets its cutting and padding, which threads must not do to each other.
+    """Return what turns texts into ids by a tokenizer of transformers or `tokenizers`,
+    nothing cut, from any thread.
+    """
+    # A call of the tokenizer itself sets its cutting and padding, which threads must
+    # not do to each other.
     backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
     backend.no_truncation()
     backend.no_padding()
-    return lambda texts: [one.ids for one in backend.encode_batch_fast(texts, add_special_tokens=special)]
+
+    def encode(texts: list[str]) -> list[list[int]]:
+        encoded = backend.encode_batch_fast(texts, add_special_tokens=special)
+        return [text.ids for text in encoded]
+
+    return encode
 
 
 def tail(encode: Callable[[list[str]], list[list[int]]]) -> int:
-    """Return how many special tokens end each text, from what is written around nothing and around two words.
+    """Return how many special tokens end each text, from what is written around nothing
+    and around two words.
 
     >>> tail(lambda texts: [[0, *map(len, text.split()), 2] for text in texts])
     1
@@ -103,28 +138,47 @@ def tail(encode: Callable[[list[str]], list[list[int]]]) -> int:
 
 
 def _read(checkpoint: Checkpoint) -> tuple:
-    """Return the model with its weights, in evaluation mode on the CPU, and open_clip's tokenizer for it."""
-    if checkpoint.entry.embedded and (damage := checksums.check_list(checkpoint.folder)):
+    """Return the model with its weights, in evaluation mode on the CPU, and open_clip's
+    tokenizer for it.
+    """
+    if checkpoint.entry.embedded and (
+        damage := checksums.check_list(checkpoint.folder)
+    ):
         raise checkpoint.error(f"{checkpoint.folder} is damaged ({damage})")
     with quiet():
         import open_clip
 
-        if checkpoint.entry.embedded:
-            import babelatlas.models.towers  # noqa: F401 registers the image tower
+        if checkpoint.entry.registers:
+            import_module(checkpoint.entry.registers)
     configuration = _published(checkpoint) or checkpoint.read_json(CONFIGURATION)
     weights = checkpoint.find_file(*WEIGHTS)
-    with quiet(), tempfile.TemporaryDirectory() as folder, checkpoint.blaming(checkpoint.folder / CONFIGURATION):
+    with (
+        quiet(),
+        tempfile.TemporaryDirectory() as folder,
+        checkpoint.blaming(checkpoint.folder / CONFIGURATION),
+    ):
         text = configuration["model_cfg"]["text_cfg"]
         tokenizer = _open_clip_tokenizer(checkpoint, text)
         if text.get("hf_model_name"):
             tower = checkpoint.at(checkpoint.part("text")).read_json("config.json")
-            if "decoder_layers" in tower:  # open_clip builds encoder and decoder, and drops the decoder
+            if (
+                "decoder_layers" in tower
+            ):  # open_clip builds encoder and decoder, and drops the decoder
                 tower["decoder_layers"] = 0
             text["hf_model_name"] = folder
-            (Path(folder) / "config.json").write_text(json.dumps(tower), encoding="utf-8")
-        (Path(folder) / CONFIGURATION).write_text(json.dumps(configuration), encoding="utf-8")
-        # The text tower is a module of its own, also where OpenAI's models mix it with the rest.
-        options = {"load_weights": False, "pretrained_text": False, "force_custom_text": True}
+            (Path(folder) / "config.json").write_text(
+                json.dumps(tower), encoding="utf-8"
+            )
+        (Path(folder) / CONFIGURATION).write_text(
+            json.dumps(configuration), encoding="utf-8"
+        )
+        # The text tower is a module of its own, also where OpenAI's models mix it with
+        # the rest.
+        options = {
+            "load_weights": False,
+            "pretrained_text": False,
+            "force_custom_text": True,
+        }
         model = open_clip.create_model(f"local-dir:{folder}", **options)
         with checkpoint.blaming(weights):
             open_clip.load_checkpoint(model, str(weights), weights_only=True)
@@ -132,15 +186,22 @@ def _read(checkpoint: Checkpoint) -> tuple:
 
 
 def _published(checkpoint: Checkpoint) -> dict | None:
-    """Return the configuration under which open_clip publishes the entry's repository; None where it does not."""
-    # What the repository itself holds may be of an older version, which open_clip 3 does not read, or nothing.
+    """Return the configuration under which open_clip publishes the entry's repository;
+    None where it does not.
+    """
+    # What the repository itself holds may be of an older version, which open_clip 3
+    # does not read, or nothing.
     import open_clip
 
     entry = checkpoint.entry
     for tag in open_clip.list_pretrained_tags_by_model(entry.architecture):
-        known = open_clip.get_pretrained_cfg(entry.architecture, tag)
-        if entry.source and known.get("hf_hub", "").split("/")[:2] == entry.source.repository.split("/"):
-            return {"model_cfg": open_clip.get_model_config(entry.architecture), "preprocess_cfg": known}
+        configuration = open_clip.get_pretrained_cfg(entry.architecture, tag)
+        repository = configuration.get("hf_hub", "").split("/")[:2]
+        if entry.source and repository == entry.source.repository.split("/"):
+            return {
+                "model_cfg": open_clip.get_model_config(entry.architecture),
+                "preprocess_cfg": configuration,
+            }
     return None
 
 
@@ -152,8 +213,8 @@ def _open_clip_tokenizer(checkpoint: Checkpoint, text: dict):
     settings |= text.get("tokenizer_kwargs") or {}
     if not text.get("hf_tokenizer_name"):
         return SimpleTokenizer(**settings)
-    own = any((checkpoint.folder / name).is_file() for name in TOKENIZERS)
-    folder = checkpoint.folder if own else checkpoint.part("text")
+    is_here = any((checkpoint.folder / name).is_file() for name in TOKENIZERS)
+    folder = checkpoint.folder if is_here else checkpoint.part("text")
     with checkpoint.blaming(checkpoint.at(folder).find_file(*TOKENIZERS)):
         return HFTokenizer(str(folder), **settings)
 
@@ -163,7 +224,14 @@ def _tokenizer(checkpoint: Checkpoint, tokenizer, trim: bool) -> Tokenizer:
     length, inner = tokenizer.context_length, getattr(tokenizer, "tokenizer", None)
     if inner is None:
         start, end = tokenizer.sot_token_id, tokenizer.eot_token_id
-        return Tokenizer(lambda texts, lang: [[start, *tokenizer.encode(text), end] for text in texts], length, 0, trim)
+        return Tokenizer(
+            lambda texts, lang: [
+                [start, *tokenizer.encode(text), end] for text in texts
+            ],
+            length,
+            0,
+            trim,
+        )
     needs_language = checkpoint.entry.needs_language or hasattr(inner, "src_lang")
     if needs_language:
         encode, end = _with_language(checkpoint, inner)
@@ -171,23 +239,43 @@ def _tokenizer(checkpoint: Checkpoint, tokenizer, trim: bool) -> Tokenizer:
         plain = pieces(inner)
         encode, end = (lambda texts, lang: plain(texts)), tail(plain)
     clean = functools.lru_cache(2**17)(tokenizer.clean_fn)  # slower than tokenising
-    return Tokenizer(encode, length, inner.pad_token_id, trim, end, needs_language=needs_language, canonicalise=clean)
+    return Tokenizer(
+        encode,
+        length,
+        inner.pad_token_id,
+        trim,
+        end,
+        needs_language=needs_language,
+        canonicalise=clean,
+    )
 
 
-def _with_language(checkpoint: Checkpoint, inner) -> tuple[Callable[[list[str], str], list[list[int]]], int]:
-    """Return what writes the language's id before each text, as NLLB's tokenizer does, and the length of the end."""
-    # The tokenizer's own setting of the language is shared by all threads, and open_clip 3.3's `set_language` changes
-    # nothing under transformers 5: so the id is written here.
-    codes, encode = languages.table().set_index("code")["nllb"], pieces(inner, special=False)
-    end, last = inner.eos_token_id, getattr(inner, "legacy_behaviour", False)  # of the tokenizer's files
+def _with_language(
+    checkpoint: Checkpoint, inner
+) -> tuple[Callable[[list[str], str], list[list[int]]], int]:
+    """Return what writes the language's id before each text, as NLLB's tokenizer does,
+    and the length of the end.
+    """
+    # The tokenizer's own setting of the language is shared by all threads, and
+    # open_clip 3.3's `set_language` changes nothing under transformers 5: so the id is
+    # written here.
+    codes = languages.table().set_index("code")["nllb"]
+    encode = pieces(inner, special=False)
+    end = inner.eos_token_id
+    # Older files of the tokenizer say that the language comes last.
+    mark_is_last = getattr(inner, "legacy_behaviour", False)
 
     def with_language(texts: list[str], lang: str) -> list[list[int]]:
         code = codes[languages.canonical(lang)] if lang else ""
         mark = inner.convert_tokens_to_ids(code) if code else None
         if mark is None or mark == inner.unk_token_id:
-            what = f"The model {checkpoint.entry.name!r} needs the language of each text"
-            fix = "leave it out, or name another in its place (`nllb_fallback_language`)"
-            raise InputError(f"{what}, and {lang!r} has no code of NLLB-200: {fix}.")
-        return [[*ids, end, mark] if last else [mark, *ids, end] for ids in encode(texts)]
+            raise InputError(
+                f"The model {checkpoint.entry.name!r} needs the language of each text,"
+                f" and {lang!r} has no code of NLLB-200: leave it out, or name another"
+                " in its place (`nllb_fallback_language`)."
+            )
+        if mark_is_last:
+            return [[*ids, end, mark] for ids in encode(texts)]
+        return [[mark, *ids, end] for ids in encode(texts)]
 
-    return with_language, 2 if last else 1
+    return with_language, 2 if mark_is_last else 1

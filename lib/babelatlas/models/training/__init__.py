@@ -1,1 +1,3 @@
-"""Training: the tiny dual encoders of the miniature, and adapters that teach a model a further language."""
+"""Training: the tiny dual encoders of the miniature, and adapters that teach a model a
+further language.
+"""

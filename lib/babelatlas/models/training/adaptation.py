@@ -1,8 +1,10 @@
-"""The training of adapters: a language's captions are drawn to English ones, or to images, in a model's own space.
+"""The training of adapters: a language's captions are drawn to English ones, or to
+images, in a model's own space.
 
-Objectives: `mse`, mean squared error to the vectors of the English captions (Reimers and Gurevych 2020);
-`text-contrastive`, symmetric InfoNCE to these, temperature fixed; `lit`, the same to images, temperature trained (Zhai
-et al. 2022). The vectors to learn from are those of the model before training.
+Objectives: `mse`, mean squared error to the vectors of the English captions (Reimers
+and Gurevych 2020); `text-contrastive`, symmetric InfoNCE to these, temperature fixed;
+`lit`, the same to images, temperature trained (Zhai et al. 2022). The vectors to learn
+from are those of the model before training.
 """
 
 import copy
@@ -11,8 +13,10 @@ import json
 import os
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -25,17 +29,20 @@ from babelatlas.lexicon import cleaning
 from babelatlas.lexicon.labels import ENGLISH
 from babelatlas.models.checkpoint import first_line
 from babelatlas.models.encoder import LoadedEncoder
+from babelatlas.models.tokens import Tokenizer, Tokens
 from babelatlas.models.training import adapters
 
 STATE = "state.pt"
 
 
 class Recipe(Entry):
-    """How an adapter is trained; the defaults are those of Geigle et al. (2024, B.3) for M-CLIP.
+    """How an adapter is trained; the defaults are those of Geigle et al. (2024, B.3)
+    for M-CLIP.
 
-    `reduction`: as for `adapters`.
-    `rate`: the highest learning rate; it rises over the share `warmup` of the steps and falls to 0, both linearly.
-    `max_tokens`: of a caption; `temperature`: of contrastive objectives, 0 for the model's own, or 0.01 without one.
+    `reduction`: as for `adapters`. `rate`: the highest learning rate; it rises over the
+    share `warmup` of the steps and falls to 0, both linearly. `max_tokens`: of a
+    caption; `temperature`: of contrastive objectives, 0 for the model's own, or 0.01
+    without one.
     """
 
     objective: str = Field("mse", pattern="^(mse|text-contrastive|lit)$")
@@ -51,13 +58,18 @@ class Recipe(Entry):
 
 
 def read_texts(path: str | os.PathLike, lang: str = "") -> pd.DataFrame:
-    """Return a table of captions (CSV, TSV, Parquet or JSON, by its ending) with the columns text and english.
+    """Return a table of captions (CSV, TSV, Parquet or JSON, by its ending) with the
+    columns text and english.
 
-    {lang} in the path stands for the language. Raises InputError for a file that cannot be read, for texts in a script
-    in which the language is not written, and of CSV and TSV what `own_tables.read` and `cleaning.tidy_column` raise.
+    {lang} in the path stands for the language. Raises InputError for a file that cannot
+    be read, for texts in a script in which the language is not written, and of CSV and
+    TSV what `own_tables.read` and `cleaning.tidy_column` raise.
     """
     file = tables.locate(os.fspath(path).replace("{lang}", lang))
-    reader = {".parquet": pd.read_parquet, ".json": partial(pd.read_json, dtype=False)}.get(file.suffix.lower())
+    reader = {
+        ".parquet": pd.read_parquet,
+        ".json": partial(pd.read_json, dtype=False),
+    }.get(file.suffix.lower())
     if reader is None:
         texts = own_tables.read(file, "captions", ["text", "english"])
         for column, code in (("text", lang or ENGLISH), ("english", ENGLISH)):
@@ -77,149 +89,333 @@ def read_texts(path: str | os.PathLike, lang: str = "") -> pd.DataFrame:
 
 
 def check_parallel(texts: pd.DataFrame, lang: str) -> pd.DataFrame:
-    """Return the captions to train on, their index from 0; raise InputError where they cannot teach a language.
+    """Return the captions to train on, their index from 0; raise InputError where they
+    cannot teach a language.
 
-    `texts`: rows with text and english, for the objective lit also images, rows of an array of vectors.
+    `texts`: rows with text and english, for the objective lit also images, rows of an
+    array of vectors.
     """
     name = languages.name(lang)
     if texts.empty or not {"text", "english"} <= set(texts):
         got = f"({len(texts)} rows, columns {', '.join(texts) or 'none'})"
-        raise InputError(f"There are no captions in {name} to train on {got}: give a table with text and english.")
+        raise InputError(
+            f"There are no captions in {name} to train on {got}: give a table with text"
+            " and english."
+        )
     texts = texts.reset_index(drop=True)
     for column in ("text", "english"):
         written = texts[column].fillna("").astype(str)
         blank = texts.index[written.str.strip() == ""]
         if len(blank):
             where = own_tables.place(texts, blank[0])
-            raise InputError(f"{len(blank)} captions in {name} have no {column}, the first in {where}.")
+            raise InputError(
+                f"{len(blank)} captions in {name} have no {column}, the first in"
+                f" {where}."
+            )
     if lang != "en" and (texts["text"] == texts["english"]).mean() > 0.5:
-        raise InputError(f"More than half of the captions in {name} are their English originals: give translations.")
+        raise InputError(
+            f"More than half of the captions in {name} are their English originals:"
+            " give translations."
+        )
     return texts
+
+
+class Captions(NamedTuple):
+    """What a language is learnt from.
+
+    `texts`: as for `check_parallel`; a column `group` says which captions share images.
+    `english` (texts, d): the vectors of the English originals by the model before
+    training; `images` (images, d): vectors of images, of which each row of `texts` has
+    some, one drawn each time. `source`: what the texts are, "captions" of pictures, say.
+    """
+
+    texts: pd.DataFrame
+    lang: str
+    english: np.ndarray | None = None
+    images: np.ndarray | None = None
+    source: str = "captions"
+
+
+@dataclass
+class _Training:
+    """A training under way: what is trained, by what, and what its steps were like.
+
+    `scale`: 1 / temperature of contrastive objectives, as its logarithm; `seconds`:
+    what was spent before the training was resumed.
+    """
+
+    weights: dict
+    scale: Any
+    optimiser: Any
+    schedule: Any
+    steps_of_epoch: int
+    losses: list[float] = field(default_factory=list)
+    seconds: float = 0.0
+    began: float = field(default_factory=time.monotonic)
+
+    def spent(self) -> float:
+        """Return the seconds that the training took so far."""
+        return self.seconds + time.monotonic() - self.began
+
+    def parameters(self) -> list:
+        """Return all that a saved state holds of weights, in order."""
+        return [*self.weights.values(), self.scale]
 
 
 def adapt(
     encoder: LoadedEncoder,
-    texts: pd.DataFrame,
-    lang: str,
+    captions: Captions,
     folder: str | os.PathLike,
     recipe: Recipe,
-    english: np.ndarray | None = None,
-    images: np.ndarray | None = None,
     checkpoint: str | os.PathLike = "",
-    text_source: str = "captions",
     save_seconds: float = 60,
 ) -> tuple[LoadedEncoder, dict]:
-    """Train an adapter for a language, save it in `folder`; return the adapted encoder and its row of `adaptations`.
+    """Train an adapter for a language, save it in `folder`; return the adapted encoder
+    and its row of `adaptations`.
 
-    It shares its towers with `encoder`, from which `adapters.detach` takes the adapter out again. `folder` has the
-    adapted model's name. `texts`: as for `check_parallel`; `english` (texts, d): the vectors of the English originals
-    by the model before training; `images` (images, d): vectors of images, of which each row of `texts` has some, one
-    drawn each time; a column `group` says which captions share images. `checkpoint`: the folder of the base, "" for the
-    published one. `save_seconds`: the least time between two saves, from which a stopped training goes on.
+    It shares its towers with `encoder`, from which `adapters.detach` takes the adapter
+    out again. `folder` has the adapted model's name. `checkpoint`: the folder of the
+    base, "" for the published one. `save_seconds`: the least time between two saves,
+    from which a stopped training goes on.
     """
+    lang = languages.canonical(captions.lang)
+    texts = check_parallel(captions.texts, lang)
+    captions = captions._replace(texts=texts, lang=lang)
+    if not isinstance(encoder, LoadedEncoder) or encoder.precision != "float32":
+        raise InputError(
+            f"The model {encoder.name!r} cannot be adapted as loaded: load a known"
+            " model in float32."
+        )
+    folder = tables.locate(folder)
+    loss = _loss(encoder.device, captions, recipe)
+    tokens = _tokens(encoder.tokenizer, captions, recipe)
+    training = _start(encoder, recipe, len(texts))
+    settings = _settings(encoder, captions, folder, recipe, checkpoint)
+    _resume(training, folder / STATE, json.dumps(settings))
+    saved = time.monotonic()
+    encoder.towers.module.train()
+    for epoch in range(len(training.losses) // training.steps_of_epoch, recipe.epochs):
+        _run_epoch(encoder, training, loss, tokens, recipe.seed, epoch, folder.name)
+        is_last = epoch + 1 == recipe.epochs
+        if time.monotonic() - saved >= save_seconds and not is_last:
+            _save_state(training, folder / STATE, json.dumps(settings))
+            saved = time.monotonic()
+            _print_progress(training, folder.name, epoch + 1, recipe.epochs)
+    encoder.towers.module.eval()
+    seconds = training.spent()
+    adapters.save(training.weights, folder, settings)
+    (folder / STATE).unlink(missing_ok=True)
+    adapted = copy.copy(encoder)
+    adapted.name = folder.name
+    fingerprint = tables.fingerprint(folder / adapters.WEIGHTS)
+    adapted.key = f"{encoder.key} {fingerprint}"
+    return adapted, _row(encoder.name, training, settings, recipe, seconds)
+
+
+def _tokens(tokenizer: Tokenizer, captions: Captions, recipe: Recipe) -> Tokens:
+    """Return the captions tokenised, no longer than the recipe has them."""
+    if tokenizer.trim:
+        longest = min(recipe.max_tokens, tokenizer.context_length or 10**9)
+        tokenizer = replace(tokenizer, context_length=longest)
+    return tokenizer(captions.texts["text"].tolist(), captions.lang)
+
+
+def _start(encoder: LoadedEncoder, recipe: Recipe, n_texts: int) -> _Training:
+    """Return a training at its first step, a new adapter in the encoder's text tower."""
     import torch
 
-    lang = languages.canonical(lang)
-    texts = check_parallel(texts, lang)
-    if not isinstance(encoder, LoadedEncoder) or encoder.precision != "float32":
-        raise InputError(f"The model {encoder.name!r} cannot be adapted as loaded: load a known model in float32.")
-    folder, began, spent, losses = tables.locate(folder), time.monotonic(), 0.0, []
-    name, tower, state = folder.name, encoder.towers.module, None
-    draw = _loss(encoder.device, texts, recipe, english, images)
-    tokenizer = encoder.tokenizer
-    if tokenizer.trim:
-        tokenizer = replace(tokenizer, context_length=min(recipe.max_tokens, tokenizer.context_length or 10**9))
-    tokens = tokenizer(texts["text"].tolist(), lang)
+    tower = encoder.towers.module
     weights = adapters.attach(tower, recipe.model_dump())
-    own = getattr(tower, "logit_scale", None)  # the logarithm of 1 / temperature
-    start = -np.log(recipe.temperature) if recipe.temperature else np.log(100) if own is None else own.item()
-    scale = torch.nn.Parameter(torch.tensor(float(start), device=encoder.device))
+    log_scale = torch.tensor(_first_scale(tower, recipe), device=encoder.device)
+    scale = torch.nn.Parameter(log_scale)
     groups = [{"params": list(weights.values()), "weight_decay": recipe.weight_decay}]
     if recipe.objective == "lit":
         groups.append({"params": [scale], "weight_decay": 0.0})
     optimiser = torch.optim.AdamW(groups, lr=recipe.rate)
-    per_epoch = -(-len(texts) // recipe.batch_size)
-    total = per_epoch * recipe.epochs
-    rise = max(1, round(recipe.warmup * total))
+    steps_of_epoch = -(-n_texts // recipe.batch_size)
+    n_steps = steps_of_epoch * recipe.epochs
+    n_rising = max(1, round(recipe.warmup * n_steps))
+    n_falling = max(1, n_steps - n_rising)
     schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimiser, lambda step: min((step + 1) / rise, (total - step) / max(1, total - rise))
+        optimiser,
+        lambda step: min((step + 1) / n_rising, (n_steps - step) / n_falling),
     )
-    base = os.path.relpath(tables.locate(checkpoint), folder) if os.fspath(checkpoint) else ""
-    settings = {"name": name, "base": encoder.name, "checkpoint": base, "lang": lang, "text_source": text_source}
-    settings |= {"n_texts": len(texts), **recipe.model_dump(), "weights": encoder.key}
-    settings["texts"] = hashlib.sha256(texts[["text", "english"]].to_json().encode()).hexdigest()
-    if (folder / STATE).is_file():
-        state = torch.load(folder / STATE, map_location="cpu", weights_only=True)
-    if state and state["settings"] == json.dumps(settings):
-        with torch.no_grad():
-            for weight, value in zip([*weights.values(), scale], state["weights"], strict=True):
-                weight.copy_(value)
-        optimiser.load_state_dict(state["optimiser"])
-        schedule.load_state_dict(state["schedule"])
-        losses, spent = state["losses"], state["seconds"]
-    saved = time.monotonic()
-    tower.train()
-    for epoch in range(len(losses) // per_epoch, recipe.epochs):
-        # All that is drawn in an epoch follows from its number, so that a resumed training is the same.
-        rng = np.random.default_rng([recipe.seed, epoch])
-        torch.manual_seed(recipe.seed * 100_003 + epoch)
-        for rows in np.array_split(rng.permutation(len(texts)), per_epoch):
-            ids, mask = (torch.from_numpy(array).to(encoder.device) for array in tokens.take(rows).padded())
-            loss = draw(rows, lambda ids=ids, mask=mask: encoder.towers.text(ids, mask), scale.exp(), rng)
-            losses.append(loss.item())
-            if not np.isfinite(losses[-1]):
-                raise InputError(f"The loss of {name} is {losses[-1]} at step {len(losses)}: train with a lower rate.")
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
-            schedule.step()
-        now = time.monotonic()
-        if now - saved >= save_seconds and epoch + 1 < recipe.epochs:
-            done = {"settings": json.dumps(settings), "losses": losses, "seconds": spent + now - began}
-            done |= {"weights": [*weights.values(), scale], "optimiser": optimiser.state_dict()}
-            with tables.beside(folder / STATE) as part:
-                torch.save(done | {"schedule": schedule.state_dict()}, part)
-            saved = now
-            left = (now - began + spent) / (epoch + 1) * (recipe.epochs - epoch - 1)
-            print(f"{name}: epoch {epoch + 1} of {recipe.epochs}, loss {losses[-1]:.3f}, {left:.0f} s left", flush=True)
-    tower.eval()
-    seconds = spent + time.monotonic() - began
-    adapters.save(weights, folder, settings)
-    (folder / STATE).unlink(missing_ok=True)
-    adapted = copy.copy(encoder)
-    adapted.name, adapted.key = name, f"{encoder.key} {tables.fingerprint(folder / adapters.WEIGHTS)}"
-    row = {name: settings[name] for name in ("lang", "text_source", "seed", "n_texts")}
-    row |= {"model": encoder.name, "objective": recipe.objective, "steps": total}
-    row |= {"n_parameters": sum(weight.numel() for weight in weights.values()), "seconds": round(seconds, 2)}
-    row |= {"loss_first": float(np.mean(losses[:per_epoch])), "loss_last": float(np.mean(losses[-per_epoch:]))}
-    return adapted, row
+    return _Training(weights, scale, optimiser, schedule, steps_of_epoch)
 
 
-def _loss(device: str, texts: pd.DataFrame, recipe: Recipe, english, images) -> Callable:
-    """Return the function of rows, text tower, scale and random numbers that is the loss of a step."""
+def _first_scale(tower, recipe: Recipe) -> float:
+    """Return the logarithm of 1 / temperature at the start: the recipe's, else the
+    model's own, else that of 0.01.
+    """
+    if recipe.temperature:
+        return float(-np.log(recipe.temperature))
+    log_scale = getattr(tower, "logit_scale", None)
+    return float(np.log(100) if log_scale is None else log_scale.item())
+
+
+def _settings(
+    encoder: LoadedEncoder,
+    captions: Captions,
+    folder: Path,
+    recipe: Recipe,
+    checkpoint: str | os.PathLike,
+) -> dict:
+    """Return what is saved with an adapter: of what model it is, and how and on what it
+    was trained.
+    """
+    base = ""
+    if os.fspath(checkpoint):
+        base = os.path.relpath(tables.locate(checkpoint), folder)
+    texts = captions.texts[["text", "english"]].to_json().encode()
+    return {
+        "name": folder.name,
+        "base": encoder.name,
+        "checkpoint": base,
+        "lang": captions.lang,
+        "text_source": captions.source,
+        "n_texts": len(captions.texts),
+        **recipe.model_dump(),
+        "weights": encoder.key,
+        "texts": hashlib.sha256(texts).hexdigest(),
+    }
+
+
+def _resume(training: _Training, file: Path, settings: str) -> None:
+    """Put a training where a stopped one with the same settings was, if there is one."""
     import torch
-    from torch.nn import functional as F
 
-    groups = texts["group" if recipe.objective == "lit" and "group" in texts else "english"]
-    same, shown, targets = (
-        pd.factorize(groups)[0],
-        texts.get("images"),
-        images if recipe.objective == "lit" else english,
+    if not file.is_file():
+        return
+    state = torch.load(file, map_location="cpu", weights_only=True)
+    if state["settings"] != settings:
+        return
+    with torch.no_grad():
+        values = zip(training.parameters(), state["weights"], strict=True)
+        for weight, value in values:
+            weight.copy_(value)
+    training.optimiser.load_state_dict(state["optimiser"])
+    training.schedule.load_state_dict(state["schedule"])
+    training.losses, training.seconds = state["losses"], state["seconds"]
+
+
+def _save_state(training: _Training, file: Path, settings: str) -> None:
+    """Write what `_resume` goes on from."""
+    import torch
+
+    state = {
+        "settings": settings,
+        "losses": training.losses,
+        "seconds": training.spent(),
+        "weights": training.parameters(),
+        "optimiser": training.optimiser.state_dict(),
+        "schedule": training.schedule.state_dict(),
+    }
+    with tables.beside(file) as part:
+        torch.save(state, part)
+
+
+def _print_progress(training: _Training, name: str, n_done: int, n_epochs: int) -> None:
+    left = training.spent() / n_done * (n_epochs - n_done)
+    print(
+        f"{name}: epoch {n_done} of {n_epochs}, loss {training.losses[-1]:.3f},"
+        f" {left:.0f} s left",
+        flush=True,
     )
+
+
+def _run_epoch(
+    encoder: LoadedEncoder,
+    training: _Training,
+    loss: Callable,
+    tokens: Tokens,
+    seed: int,
+    epoch: int,
+    name: str,
+) -> None:
+    """Train on all captions once; raise InputError where the loss is no number.
+
+    All that is drawn in an epoch follows from its number, so that a resumed training is
+    the same.
+    """
+    import torch
+
+    rng = np.random.default_rng([seed, epoch])
+    torch.manual_seed(seed * 100_003 + epoch)
+    order = rng.permutation(len(tokens))
+    for rows in np.array_split(order, training.steps_of_epoch):
+        inputs = [
+            torch.from_numpy(array).to(encoder.device)
+            for array in tokens.take(rows).padded()
+        ]
+        vectors = encoder.towers.text(*inputs)
+        step_loss = loss(rows, vectors, training.scale.exp(), rng)
+        training.losses.append(step_loss.item())
+        if not np.isfinite(training.losses[-1]):
+            raise InputError(
+                f"The loss of {name} is {training.losses[-1]} at step"
+                f" {len(training.losses)}: train with a lower rate."
+            )
+        training.optimiser.zero_grad()
+        step_loss.backward()
+        training.optimiser.step()
+        training.schedule.step()
+
+
+def _row(
+    base: str, training: _Training, settings: dict, recipe: Recipe, seconds: float
+) -> dict:
+    """Return the row of `adaptations` of a training."""
+    steps_of_epoch, losses = training.steps_of_epoch, training.losses
+    n_parameters = sum(weight.numel() for weight in training.weights.values())
+    return {
+        "lang": settings["lang"],
+        "text_source": settings["text_source"],
+        "seed": settings["seed"],
+        "n_texts": settings["n_texts"],
+        "model": base,
+        "objective": recipe.objective,
+        "steps": steps_of_epoch * recipe.epochs,
+        "n_parameters": n_parameters,
+        "seconds": round(seconds, 2),
+        "loss_first": float(np.mean(losses[:steps_of_epoch])),
+        "loss_last": float(np.mean(losses[-steps_of_epoch:])),
+    }
+
+
+def _loss(device: str, captions: Captions, recipe: Recipe) -> Callable:
+    """Return the loss of a step: a function of rows, the vectors of their texts, scale
+    and random numbers.
+    """
+    import torch
+    from torch.nn import functional
+
+    texts, to_images = captions.texts, recipe.objective == "lit"
+    by_group = to_images and "group" in texts
+    group = pd.factorize(texts["group" if by_group else "english"])[0]
+    targets = captions.images if to_images else captions.english
     targets = torch.from_numpy(np.asarray(targets, np.float32)).to(device)
+    image_rows = texts["images"] if to_images else None
 
-    def loss(rows, text, scale, rng):
-        vectors = text()
-        if recipe.objective == "mse":
-            return (vectors - targets[rows]).square().sum(1).mean()
-        drawn = rows
-        if recipe.objective == "lit":
-            shares = rng.random(len(rows))
-            drawn = [shown[row][int(share * len(shown[row]))] for row, share in zip(rows, shares, strict=True)]
-        scores = scale.clamp(max=100) * F.normalize(vectors, dim=1) @ F.normalize(targets[drawn], dim=1).T
-        # What belongs together elsewhere in the batch is no negative; without repetitions this is InfoNCE.
-        fits = torch.from_numpy((same[rows][:, None] == same[rows][None]).astype(np.float32)).to(device)
-        fits /= fits.sum(1, keepdim=True)
-        return (F.cross_entropy(scores, fits) + F.cross_entropy(scores.T, fits.T)) / 2
+    def squared_error(rows, vectors, scale, rng):
+        return (vectors - targets[rows]).square().sum(1).mean()
 
-    return loss
+    def contrastive(rows, vectors, scale, rng):
+        target_rows = rows
+        if to_images:
+            target_rows = []
+            for row, share in zip(rows, rng.random(len(rows)), strict=True):
+                images = image_rows[row]
+                target_rows.append(images[int(share * len(images))])
+        normalised = functional.normalize(vectors, dim=1)
+        scaled = scale.clamp(max=100) * normalised
+        scores = scaled @ functional.normalize(targets[target_rows], dim=1).T
+        # What belongs together elsewhere in the batch is no negative; without
+        # repetitions this is InfoNCE.
+        same_group = group[rows][:, None] == group[rows][None]
+        wanted = torch.from_numpy(same_group.astype(np.float32)).to(device)
+        wanted /= wanted.sum(1, keepdim=True)
+        of_texts = functional.cross_entropy(scores, wanted)
+        of_targets = functional.cross_entropy(scores.T, wanted.T)
+        return (of_texts + of_targets) / 2
+
+    return squared_error if recipe.objective == "mse" else contrastive

@@ -1,8 +1,10 @@
-"""Adapters: small layers, one set for each language, that are trained inside a text tower whose own weights stay.
+"""Adapters: small layers, one set for each language, that are trained inside a text
+tower whose own weights stay.
 
-They are the task adapters of Pfeiffer et al. (2020), one after each layer. With h what a layer's feed-forward part
-returned and x its residual input, the layer's output becomes LN(x + h + U relu(D LN(x + h) + b) + c), with the layer's
-own LN; towers that normalise first have none there.
+They are the task adapters of Pfeiffer et al. (2020), one after each layer. With h what
+a layer's feed-forward part returned and x its residual input, the layer's output
+becomes LN(x + h + U relu(D LN(x + h) + b) + c), with the layer's own LN; towers that
+normalise first have none there.
 """
 
 import json
@@ -14,39 +16,49 @@ from babelatlas.base.errors import InputError
 from babelatlas.models.registry import base_of
 
 WEIGHTS, SETTINGS = "adapter.safetensors", "adapter.json"
-# Layers that normalise before their parts: how the names of their classes end, and what their second normalisation is
-# called: in open_clip's towers; in those of CLIP's and SigLIP's kind; in M2M-100.
-PRE_NORM, NORMS = ("AttentionBlock", "EncoderLayer"), ("ln_2", "layer_norm2", "final_layer_norm")
+# Layers that normalise before their parts: how the names of their classes end, and what
+# their second normalisation is called: in open_clip's towers; in those of CLIP's and
+# SigLIP's kind; in M2M-100.
+PRE_NORM = ("AttentionBlock", "EncoderLayer")
+NORMS = ("ln_2", "layer_norm2", "final_layer_norm")
 # How the names of the modules begin that belong to the pictures.
 PICTURES = ("visual", "vision", "image")
 
 
 def layers(module) -> list[tuple[str, object, object]]:
-    """Return the layers of a text tower, from the first: name, the module to hook, its normalisation.
+    """Return the layers of a text tower, from the first: name, the module to hook, its
+    normalisation.
 
     A layer that normalises after its feed-forward part is hooked at that normalisation.
     """
     hooked = []
-    for name, one in module.named_modules():
+    for name, layer in module.named_modules():
         if any(part.startswith(PICTURES) for part in name.split(".")):
             continue
-        norm = next((getattr(one, norm) for norm in NORMS if hasattr(one, norm)), None)
-        if norm is not None and type(one).__name__.endswith(PRE_NORM):
-            hooked.append((name, one, norm))
+        norms = [getattr(layer, norm) for norm in NORMS if hasattr(layer, norm)]
+        if norms and type(layer).__name__.endswith(PRE_NORM):
+            hooked.append((name, layer, norms[0]))
             continue
-        norm = getattr(one, "output_layer_norm", getattr(getattr(one, "output", None), "LayerNorm", None))
-        if norm is not None and (hasattr(one, "intermediate") or hasattr(one, "ffn")):
+        in_output = getattr(getattr(layer, "output", None), "LayerNorm", None)
+        norm = getattr(layer, "output_layer_norm", in_output)
+        feeds_forward = hasattr(layer, "intermediate") or hasattr(layer, "ffn")
+        if norm is not None and feeds_forward:
             hooked.append((name, norm, norm))
     if not hooked:
-        raise InputError(f"The text tower of {type(module).__name__} has no layers that an adapter knows.")
+        raise InputError(
+            f"The text tower of {type(module).__name__} has no layers that an adapter"
+            " knows."
+        )
     return hooked
 
 
 def attach(module, settings: dict) -> dict:
-    """Put new adapters into the text tower of `module`, freeze all its other weights, and return theirs by name.
+    """Put new adapters into the text tower of `module`, freeze all its other weights,
+    and return theirs by name.
 
-    `settings`: reduction, how many times narrower a bottleneck is than its layer, and seed. Weights are normal with
-    deviation 0.02 and biases 0, as in the package adapters.
+    `settings`: reduction, how many times narrower a bottleneck is than its layer, and
+    seed. Weights are normal with deviation 0.02 and biases 0, as in the package
+    adapters.
     """
     import torch
     from torch import nn
@@ -57,31 +69,45 @@ def attach(module, settings: dict) -> dict:
     module.adapters, module.adapter_hooks = nn.ModuleList(), []
     generator = torch.Generator().manual_seed(settings["seed"])
     for (_, layer, norm), width in zip(hooked, widths, strict=True):
-        one = nn.Sequential(nn.Linear(width, width // reduction), nn.ReLU(), nn.Linear(width // reduction, width))
-        for linear in (one[0], one[2]):
+        down = nn.Linear(width, width // reduction)
+        up = nn.Linear(width // reduction, width)
+        for linear in (down, up):
             nn.init.normal_(linear.weight, std=0.02, generator=generator)
             nn.init.zeros_(linear.bias)
-        module.adapters.append(one.to(norm.weight.device))
-        register = layer.register_forward_pre_hook if layer is norm else layer.register_forward_hook
-        module.adapter_hooks.append(register(_before_norm(one) if layer is norm else _after_layer(one)))
-    return {f"adapters.{name}": weight for name, weight in module.adapters.named_parameters()}
+        adapter = nn.Sequential(down, nn.ReLU(), up)
+        module.adapters.append(adapter.to(norm.weight.device))
+        if layer is norm:
+            hook = layer.register_forward_pre_hook(_before_norm(adapter))
+        else:
+            hook = layer.register_forward_hook(_after_layer(adapter))
+        module.adapter_hooks.append(hook)
+    return {
+        f"adapters.{name}": weight
+        for name, weight in module.adapters.named_parameters()
+    }
 
 
 def detach(module) -> None:
-    """Take what was attached out of a text tower: it is the base again, its weights still frozen."""
+    """Take what was attached out of a text tower: it is the base again, its weights
+    still frozen.
+    """
     for hook in module.adapter_hooks:
         hook.remove()
     del module.adapter_hooks, module.adapters
 
 
 def _before_norm(adapter) -> Callable:
-    """Return the hook of a normalisation: its input s becomes s + adapter(LN(s)), so that it is LN's residual."""
+    """Return the hook of a normalisation: its input s becomes s + adapter(LN(s)), so
+    that it is LN's residual.
+    """
     # `forward` itself calls no hooks.
     return lambda norm, inputs: (inputs[0] + adapter(norm.forward(inputs[0])),)
 
 
 def _after_layer(adapter) -> Callable:
-    """Return the hook of a layer: its output s, or the first of several, becomes s + adapter(s)."""
+    """Return the hook of a layer: its output s, or the first of several, becomes s +
+    adapter(s).
+    """
 
     def hook(layer, inputs, output):
         if isinstance(output, tuple):
@@ -94,14 +120,16 @@ def _after_layer(adapter) -> Callable:
 def save(weights: dict, folder: str | os.PathLike, settings: dict) -> None:
     """Write an adapter to `folder`: its weights and its settings (JSON).
 
-    `weights`: as `attach` returns them; `settings`: name, base, what `attach` takes, and how it was trained. They come
-    last: a folder that has them is whole.
+    `weights`: as `attach` returns them; `settings`: name, base, what `attach` takes,
+    and how it was trained. They come last: a folder that has them is whole.
     """
     from safetensors.torch import save as to_bytes
 
     folder = tables.locate(folder)
     contents = {
-        WEIGHTS: to_bytes({name: value.detach().cpu().contiguous() for name, value in weights.items()}),
+        WEIGHTS: to_bytes(
+            {name: value.detach().cpu().contiguous() for name, value in weights.items()}
+        ),
         SETTINGS: json.dumps(settings, indent=1, ensure_ascii=False).encode(),
     }
     for name, content in contents.items():
@@ -111,11 +139,16 @@ def save(weights: dict, folder: str | os.PathLike, settings: dict) -> None:
 
 
 def read_settings(folder: str | os.PathLike, name: str) -> dict:
-    """Return the settings of a saved adapter; raises InputError where it is not whole or is not that of `name`."""
+    """Return the settings of a saved adapter; raises InputError where it is not whole
+    or is not that of `name`.
+    """
     file = tables.locate(folder) / SETTINGS
     if not file.is_file() or (damage := checksums.check_list(file.parent)):
         reason = damage if file.is_file() else f"there is no {file}"
-        raise InputError(f"The adapter {name} cannot be read ({reason}): train it with `babelatlas adapt` or 73_adapt.")
+        raise InputError(
+            f"The adapter {name} cannot be read ({reason}): train it with `babelatlas"
+            " adapt` or 73_adapt."
+        )
     settings = json.loads(file.read_text(encoding="utf-8"))
     if settings["base"] != base_of(name):
         what = f"trained for {settings['base']!r}, not for {base_of(name)!r}"
@@ -124,16 +157,24 @@ def read_settings(folder: str | os.PathLike, name: str) -> dict:
 
 
 def load(module, folder: str | os.PathLike, settings: dict) -> dict:
-    """Put a saved adapter into the text tower of its base and return its weights by name."""
+    """Put a saved adapter into the text tower of its base and return its weights by
+    name.
+    """
     import torch
     from safetensors.torch import load_file
 
     file = tables.locate(folder) / WEIGHTS
     stored, weights = load_file(file), attach(module, settings)
-    shapes = [{name: tuple(value.shape) for name, value in one.items()} for one in (stored, weights)]
-    if shapes[0] != shapes[1]:
-        raise InputError(f"The adapter {file} does not fit the model {settings['base']!r}: it is of another model.")
+    if _shapes(stored) != _shapes(weights):
+        raise InputError(
+            f"The adapter {file} does not fit the model {settings['base']!r}: it is of"
+            " another model."
+        )
     with torch.no_grad():
         for name, value in weights.items():
             value.copy_(stored[name])
     return weights
+
+
+def _shapes(weights: dict) -> dict[str, tuple[int, ...]]:
+    return {name: tuple(value.shape) for name, value in weights.items()}

@@ -1,10 +1,15 @@
 # ruff: noqa: F401
-"""One function per figure: a table in, Axes out; `figures.forest(...)` and the others stand in one file a kind."""
+"""One function per figure: a table in, Axes out; `figures.forest(...)` and the others
+stand in one file a kind.
+"""
 
 from babelatlas.report.figures.bars import stacked_shares
-from babelatlas.report.figures.curves import at_least, languages_above, steps_over_time
-from babelatlas.report.figures.diagnostics import mixed_checks
-from babelatlas.report.figures.heatmaps import language_heatmap, overlap_heatmap, two_triangles
+from babelatlas.report.figures.curves import at_least, by_classes
+from babelatlas.report.figures.heatmaps import (
+    language_heatmap,
+    overlap_heatmap,
+    two_triangles,
+)
 from babelatlas.report.figures.intervals import (
     class_counts,
     forest,
@@ -26,9 +31,9 @@ from babelatlas.report.figures.look import (
     with_data,
 )
 from babelatlas.report.figures.maps import STEPS, accuracy_map, map_points, world_map
+from babelatlas.report.figures.pictures import contact_sheet
 from babelatlas.report.figures.scatter import (
     correlation_panels,
     cost_fronts,
-    size_lines,
     two_ways,
 )

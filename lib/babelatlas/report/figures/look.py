@@ -1,7 +1,8 @@
-"""The look that all figures share: colours, markers, axes in percent, and how a page shows a figure.
+"""The look that all figures share: colours, markers, axes in percent, and how a page
+shows a figure.
 
-Colours are Okabe and Ito's, which stay apart for colour-blind readers, and every series also has its own marker or
-line style, so that no figure relies on colour alone.
+Colours are Okabe and Ito's, which stay apart for colour-blind readers, and every series
+also has its own marker or line style, so that no figure relies on colour alone.
 """
 
 import base64
@@ -25,7 +26,8 @@ from PIL.Image import Image
 from babelatlas.base import languages
 from babelatlas.report.formatting import safe
 
-# Okabe and Ito (2008), "Color Universal Design"; black and yellow left out: too strong and too weak on white.
+# Okabe and Ito (2008), "Color Universal Design"; black and yellow left out: too strong
+# and too weak on white.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#4D4D4D"]
 MARKERS = ["o", "s", "^", "D", "v", "P", "X"]
 LINES = ["-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1))]
@@ -33,7 +35,8 @@ SEQUENTIAL = "viridis"
 # The groups of languages in their order, each with a colour and a marker of its own.
 GROUPS = [*languages.GROUPS, "English", "other", "not in the paper"]
 MANY = 600  # points; from there on they are a picture within the SVG
-# What columns are called in the tables that readers download; others lose their underscores.
+# What columns are called in the tables that readers download; others lose their
+# underscores.
 READABLE = {
     "ci_low": "interval low",
     "ci_high": "interval high",
@@ -46,14 +49,20 @@ READABLE = {
 
 
 def look_of(name: str, place: int) -> tuple[str, str]:
-    """Return colour and marker of a series: a group of languages' own, in every figure; else those of its place."""
+    """Return colour and marker of a series: a group of languages' own, in every figure;
+    else those of its place.
+    """
     place = GROUPS.index(name) if name in GROUPS else place
     # One more step for each round of the colours, so that no two series share both.
-    return COLOURS[place % len(COLOURS)], MARKERS[(place + place // len(COLOURS)) % len(MARKERS)]
+    return (
+        COLOURS[place % len(COLOURS)],
+        MARKERS[(place + place // len(COLOURS)) % len(MARKERS)],
+    )
 
 
 def in_order(names: Iterable[str]) -> list[str]:
-    """Return names once each, in the order given, but resource groups always from "very low" to "high", then English.
+    """Return names once each, in the order given, but resource groups always from "very
+    low" to "high", then English.
 
     >>> in_order(["all", "high", "English", "low", "high"])
     ['all', 'low', 'high', 'English']
@@ -65,19 +74,30 @@ def in_order(names: Iterable[str]) -> list[str]:
     return [next(standing) if name in order else name for name in given]
 
 
-def series_in_order(table: pd.DataFrame, column: str) -> Iterator[tuple[int, str, pd.DataFrame]]:
-    """Yield the series of a table, by a column, as `in_order`: place, name and rows of each."""
+def series_in_order(
+    table: pd.DataFrame, column: str
+) -> Iterator[tuple[int, str, pd.DataFrame]]:
+    """Yield the series of a table, by a column, as `in_order`: place, name and rows of
+    each.
+    """
     for place, name in enumerate(in_order(table[column])):
         yield place, name, table[table[column] == name]
 
 
 def line_of(place: int) -> dict:
     """Return colour and line style of the series at a place, as `Axes.plot` takes them."""
-    return {"color": COLOURS[place % len(COLOURS)], "linestyle": LINES[place % len(LINES)]}
+    return {
+        "color": COLOURS[place % len(COLOURS)],
+        "linestyle": LINES[place % len(LINES)],
+    }
 
 
-def side_by_side(titles: Sequence[str], height: float, width: float = 7.2) -> tuple[Figure, np.ndarray]:
-    """Return a figure of panels side by side that share their axes, and its Axes, each with its title."""
+def side_by_side(
+    titles: Sequence[str], height: float, width: float = 7.2
+) -> tuple[Figure, np.ndarray]:
+    """Return a figure of panels side by side that share their axes, and its Axes, each
+    with its title.
+    """
     shared = {"sharex": True, "sharey": True, "squeeze": False, "layout": "constrained"}
     figure, axes = plt.subplots(1, len(titles), figsize=(width, height), **shared)
     for axis, title in zip(axes[0], titles, strict=True):
@@ -86,8 +106,12 @@ def side_by_side(titles: Sequence[str], height: float, width: float = 7.2) -> tu
     return figure, axes[0]
 
 
-def log_axis(axis: Axes, which: str, ticks: Sequence[float], texts: Sequence[str] | None = None) -> None:
-    """Make an axis ("x" or "y") logarithmic, with these ticks only; `texts`: what they say, unless the numbers."""
+def log_axis(
+    axis: Axes, which: str, ticks: Sequence[float], texts: Sequence[str] | None = None
+) -> None:
+    """Make an axis ("x" or "y") logarithmic, with these ticks only; `texts`: what they
+    say, unless the numbers.
+    """
     getattr(axis, f"set_{which}scale")("log")
     getattr(axis, f"set_{which}ticks")(ticks, texts or [f"{tick:,g}" for tick in ticks])
     getattr(axis, f"{which}axis").minorticks_off()
@@ -115,11 +139,15 @@ def style() -> None:
     )
 
 
-def with_data(drawn: Axes | np.ndarray, data: pd.DataFrame, **names: str) -> Axes | np.ndarray:
-    """Give the figure of some Axes the table that it draws, which `show` offers as CSV; return the Axes.
+def with_data(
+    drawn: Axes | np.ndarray, data: pd.DataFrame, **names: str
+) -> Axes | np.ndarray:
+    """Give the figure of some Axes the table that it draws, which `show` offers as CSV;
+    return the Axes.
 
-    Columns get names as a reader writes them: those in `names`, else as in READABLE, else without underscores. Where
-    two columns would get one name, the later one keeps its own.
+    Columns get names as a reader writes them: those in `names`, else as in READABLE,
+    else without underscores. Where two columns would get one name, the later one keeps
+    its own.
     """
     readable, taken = {}, set(data.columns)
     for column in data.columns:
@@ -137,12 +165,15 @@ def show(
     data: pd.DataFrame | None = None,
     points: pd.DataFrame | None = None,
 ) -> HTML:
-    """Return `figure` as HTML with a caption and a text for readers who cannot see it, and close it.
+    """Return `figure` as HTML with a caption and a text for readers who cannot see it,
+    and close it.
 
-    `caption` says what to see, the n and the interval (HTML allowed: <b>, <i>); `alt` says the message in a sentence.
-    `data`: the table that is drawn, offered as CSV next to the figure; figures of this package bring their own.
-    `points`: x, y (in the units of the axes) and text of what answers to the pointer, for an Axes. A figure is shown as
-    SVG, large clouds of points in it as pictures; a picture, such as a sheet of drawings, as WebP.
+    `caption` says what to see, the n and the interval (HTML allowed: <b>, <i>); `alt`
+    says the message in a sentence. `data`: the table that is drawn, offered as CSV next
+    to the figure; figures of this package bring their own. `points`: x, y (in the units
+    of the axes) and text of what answers to the pointer, for an Axes. A figure is shown
+    as SVG, large clouds of points in it as pictures; a picture, such as a sheet of
+    drawings, as WebP.
     """
     answers = "" if points is None else _answers(figure, points)
     figure = figure.figure if isinstance(figure, Axes) else figure
@@ -154,29 +185,52 @@ def show(
         data = getattr(figure, "atlas_data", None) if data is None else data
         for points in figure.findobj(Collection):
             points.set_rasterized(len(points.get_offsets()) > MANY)
-        figure.savefig(content, format="svg", dpi=150, metadata={"Date": None, "Creator": None})
+        figure.savefig(
+            content, format="svg", dpi=150, metadata={"Date": None, "Creator": None}
+        )
         plt.close(figure)
-        size = re.search(rb'viewBox="0 0 ([\d.]+) ([\d.]+)"', content.getvalue()).groups()
-        kind, (width, height) = "image/svg+xml", (round(float(side) * 96 / 72) for side in size)
-    name = re.sub(r"[^a-z0-9]+", "-", html.unescape(re.sub("<[^>]*>", "", caption)).lower())[:60].strip("-")
+        size = re.search(
+            rb'viewBox="0 0 ([\d.]+) ([\d.]+)"', content.getvalue()
+        ).groups()
+        kind, (width, height) = (
+            "image/svg+xml",
+            (round(float(side) * 96 / 72) for side in size),
+        )
+    name = re.sub(
+        r"[^a-z0-9]+", "-", html.unescape(re.sub("<[^>]*>", "", caption)).lower()
+    )[:60].strip("-")
     links = ""
     if data is not None:
         table = data.to_csv(index=False, float_format="%.6g").encode()
-        links = f'<a download="{name or "figure"}.csv" href="{_address(table, "text/csv")}">CSV</a>'
+        links = (
+            f'<a download="{name or "figure"}.csv"'
+            f' href="{_address(table, "text/csv")}">CSV</a>'
+        )
     return HTML(
-        f'<figure class="atlas-figure"><div class="atlas-frame" tabindex="0" role="group" aria-label="Figure">{answers}'
-        f'<img src="{_address(content.getvalue(), kind)}" alt="{alt}" loading="lazy" width="{width}" '
-        f'height="{height}"></div><figcaption>{caption}</figcaption><p class="atlas-links">{links}</p></figure>'
+        '<figure class="atlas-figure"><div class="atlas-frame" tabindex="0"'
+        f' role="group" aria-label="Figure">{answers}<img'
+        f' src="{_address(content.getvalue(), kind)}" alt="{alt}" loading="lazy"'
+        f' width="{width}" height="{height}"></div><figcaption>{caption}</figcaption><p'
+        f' class="atlas-links">{links}</p></figure>'
     )
 
 
 def _answers(axis: Axes, points: pd.DataFrame) -> str:
-    """Return places over a figure, in percent of its size, that show their text when the pointer is there."""
+    """Return places over a figure, in percent of its size, that show their text when
+    the pointer is there.
+    """
     axis.figure.draw_without_rendering()
-    box, places = axis.figure.get_tightbbox().padded(0.1), axis.transData.transform(points[["x", "y"]])  # as savefig
-    left, top = (places / axis.figure.dpi - [box.x0, box.y1]).T * [[100 / box.width], [-100 / box.height]]
+    box, places = (
+        axis.figure.get_tightbbox().padded(0.1),
+        axis.transData.transform(points[["x", "y"]]),
+    )  # as savefig
+    left, top = (places / axis.figure.dpi - [box.x0, box.y1]).T * [
+        [100 / box.width],
+        [-100 / box.height],
+    ]
     spans = [
-        f'<span style="left:{x:.1f}%;top:{y:.1f}%" title="{html.escape(text, quote=True)}"></span>'
+        f'<span style="left:{x:.1f}%;top:{y:.1f}%"'
+        f' title="{html.escape(text, quote=True)}"></span>'
         for x, y, text in zip(left, top, points["text"], strict=True)
     ]
     return f'<div class="atlas-points" aria-hidden="true">{"".join(spans)}</div>'
@@ -188,29 +242,46 @@ def _address(content: bytes, kind: str) -> str:
 
 
 def legend_below(figure: Figure, axis: Axes, **look) -> None:
-    """Put the legend of an axis below all panels of its figure, or elsewhere; `look`: as of `Figure.legend`."""
+    """Put the legend of an axis below all panels of its figure, or elsewhere; `look`:
+    as of `Figure.legend`.
+    """
     look = {"loc": "outside lower center", "ncols": 3, "fontsize": 9.5} | look
     figure.legend(*axis.get_legend_handles_labels(), **look)
 
 
 def band(axis: Axes, rows: pd.DataFrame, x: str, colour: str, **look) -> None:
-    """Shade the intervals of rows, `ci_low` to `ci_high`, over the numbers in column `x`."""
-    axis.fill_between(rows[x], rows["ci_low"], rows["ci_high"], **({"color": colour, "alpha": 0.15, "lw": 0} | look))
+    """Shade the intervals of rows, `ci_low` to `ci_high`, over the numbers in column
+    `x`.
+    """
+    axis.fill_between(
+        rows[x],
+        rows["ci_low"],
+        rows["ci_high"],
+        **({"color": colour, "alpha": 0.15, "lw": 0} | look),
+    )
 
 
 def percent_axis(axis: Axes, which: str = "y") -> Axes:
     """Label the ticks of an axis that holds fractions as percent; return the Axes."""
     for letter in which:
-        getattr(axis, f"{letter}axis").set_major_formatter(PercentTicks(xmax=1, decimals=0))
+        getattr(axis, f"{letter}axis").set_major_formatter(
+            PercentTicks(xmax=1, decimals=0)
+        )
     return axis
 
 
 class PercentTicks(PercentFormatter):
-    """Labels of ticks in percent, with as many decimals as their values need: no two read alike."""
+    """Labels of ticks in percent, with as many decimals as their values need: no two
+    read alike.
+    """
 
     def set_locs(self, locs) -> None:
         """Take the places of the ticks, as fractions, and choose the decimals."""
         super().set_locs(locs)
         percent = 100 * np.asarray(locs, float)
-        enough = (number for number in range(3) if np.allclose(percent, percent.round(number), atol=1e-6))
+        enough = (
+            number
+            for number in range(3)
+            if np.allclose(percent, percent.round(number), atol=1e-6)
+        )
         self.decimals = next(enough, 3)

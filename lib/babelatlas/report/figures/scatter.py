@@ -1,14 +1,10 @@
 """Two numbers of every row against each other."""
 
-from collections.abc import Sequence
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
 from babelatlas.report.figures.look import (
-    LINES,
-    MARKERS,
     in_order,
     legend_below,
     log_axis,
@@ -20,13 +16,21 @@ from babelatlas.report.figures.look import (
 
 
 def correlation_panels(
-    points: pd.DataFrame, bands: pd.DataFrame, x: str, y: str, panel: str, series: str, ring: str = ""
+    points: pd.DataFrame,
+    bands: pd.DataFrame,
+    x: str,
+    y: str,
+    panel: str,
+    series: str,
+    ring: str = "",
 ) -> np.ndarray:
-    """Draw two fractions of every row against each other, panels side by side, with a line and its band.
+    """Draw two fractions of every row against each other, panels side by side, with a
+    line and its band.
 
-    `points`: the columns named by x, y, panel and series (colour and marker), and, where named, `ring`: rows where it
-    is true get a black edge. `bands`: panel, x, y, ci_low, ci_high, as `regression.regression_band` returns them. The
-    names of the columns x and y label the axes. Returns the Axes of the panels.
+    `points`: the columns named by x, y, panel and series (colour and marker), and,
+    where named, `ring`: rows where it is true get a black edge. `bands`: panel, x, y,
+    ci_low, ci_high, as `regression.regression_band` returns them. The names of the
+    columns x and y label the axes. Returns the Axes of the panels.
     """
     panels = in_order(points[panel])
     names = in_order(sorted(set(points[series])))
@@ -40,9 +44,24 @@ def correlation_panels(
             axis.scatter(part[x], part[y], alpha=0.75, linewidths=0, label=name, **look)
             if ring:
                 part = part[part[ring]]
-                axis.scatter(part[x], part[y], edgecolors="black", linewidths=1.2, **(look | {"s": 30}))
-        axis.fill_between(band["x"], band["ci_low"], band["ci_high"], color="0.4", alpha=0.25, linewidth=0)
-        axis.plot(band["x"], band["y"], color="0.2", linestyle="-", marker="", linewidth=1.5)
+                axis.scatter(
+                    part[x],
+                    part[y],
+                    edgecolors="black",
+                    linewidths=1.2,
+                    **(look | {"s": 30}),
+                )
+        axis.fill_between(
+            band["x"],
+            band["ci_low"],
+            band["ci_high"],
+            color="0.4",
+            alpha=0.25,
+            linewidth=0,
+        )
+        axis.plot(
+            band["x"], band["y"], color="0.2", linestyle="-", marker="", linewidth=1.5
+        )
         percent_axis(axis, "xy")
     axes[len(panels) // 2].set_xlabel(x, size=10.5)
     axes[0].set_ylabel(y, size=10.5)
@@ -51,31 +70,59 @@ def correlation_panels(
 
 
 def two_ways(
-    points: pd.DataFrame, x: str, y: str, panel: str, series: str = "", xlabel: str = "", ylabel: str = ""
+    points: pd.DataFrame,
+    x: str,
+    y: str,
+    panel: str,
+    series: str = "",
+    xlabel: str = "",
+    ylabel: str = "",
 ) -> np.ndarray:
-    """Draw fractions that were obtained in two ways against each other, with the line on which both are equal.
+    """Draw fractions that were obtained in two ways against each other, with the line
+    on which both are equal.
 
-    `points`: the columns x, y, panel (panels, at most three of them in a row) and, where named, series (colour and
-    marker). All panels share their axes, which have one scale, and the labels. Returns the Axes of the panels.
+    `points`: the columns x, y, panel (panels, at most three of them in a row) and,
+    where named, series (colour and marker). All panels share their axes, which have one
+    scale, and the labels. Returns the Axes of the panels.
     """
     panels = in_order(points[panel])
     names = in_order(points[series]) if series else [""]
     down = -(-len(panels) // 3)
     across = -(-len(panels) // down)
     width = min(7.2, 4.8 * across + 0.9)
-    size, shared = (width, width / across * down + 0.3 * bool(series)), {"sharex": True, "sharey": True}
-    figure, grid = plt.subplots(down, across, figsize=size, squeeze=False, layout="constrained", **shared)
+    size, shared = (
+        (width, width / across * down + 0.3 * bool(series)),
+        {"sharex": True, "sharey": True},
+    )
+    figure, grid = plt.subplots(
+        down, across, figsize=size, squeeze=False, layout="constrained", **shared
+    )
     axes = grid.ravel()
     low, high = points[[x, y]].min().min(), points[[x, y]].max().max()
     room = 0.04 * (high - low) or 0.01
     for axis, title in zip(axes, panels, strict=False):
         rows = points[points[panel] == title]
-        axis.axline((low, low), slope=1, color="0.35", linestyle="--", linewidth=1.2, zorder=1)
+        axis.axline(
+            (low, low), slope=1, color="0.35", linestyle="--", linewidth=1.2, zorder=1
+        )
         for place, name in enumerate(names):
             part = rows[rows[series] == name] if series else rows
             colour, marker = look_of(name, place)
-            axis.scatter(part[x], part[y], color=colour, marker=marker, s=18, alpha=0.75, linewidths=0, label=name)
-        axis.set(xlim=(low - room, high + room), ylim=(low - room, high + room), aspect="equal")
+            axis.scatter(
+                part[x],
+                part[y],
+                color=colour,
+                marker=marker,
+                s=18,
+                alpha=0.75,
+                linewidths=0,
+                label=name,
+            )
+        axis.set(
+            xlim=(low - room, high + room),
+            ylim=(low - room, high + room),
+            aspect="equal",
+        )
         axis.set_title(title, size=10.5)
         axis.tick_params(labelsize=9.5)
         percent_axis(axis, "xy")
@@ -90,31 +137,63 @@ def two_ways(
 
 
 def cost_fronts(points: pd.DataFrame, label: str) -> np.ndarray:
-    """Draw the value of every model against its costs, panels side by side, and join the models of each Pareto front.
+    """Draw the value of every model against its costs, panels side by side, and join
+    the models of each Pareto front.
 
-    `points`: panel (the cost and its unit, which labels the axis), cost (log axis), value (fraction; `label` names it),
-    series (colour and marker), name, and number: what a model of the front is called in the panels, 0 for the others;
-    the key below gives the name of each number. Rows without a cost are left out. Returns the Axes of the panels.
+    `points`: panel (the cost and its unit, which labels the axis), cost (log axis),
+    value (fraction; `label` names it), series (colour and marker), name, and number:
+    what a model of the front is called in the panels, 0 for the others; the key below
+    gives the name of each number. Rows without a cost are left out. Returns the Axes of
+    the panels.
     """
     drawn = points.dropna(subset=["cost"])
     panels, names = in_order(drawn["panel"]), in_order(drawn["series"])
-    keys = drawn[drawn["number"] > 0].drop_duplicates("number").sort_values("number", kind="stable")
+    keys = (
+        drawn[drawn["number"] > 0]
+        .drop_duplicates("number")
+        .sort_values("number", kind="stable")
+    )
     lines = -(-len(keys) // 2)
     size = (7.2, 3.6 + 0.21 * (lines + 1))
-    figure, axes = plt.subplots(1, len(panels), figsize=size, sharey=True, squeeze=False, layout="constrained")
+    figure, axes = plt.subplots(
+        1, len(panels), figsize=size, sharey=True, squeeze=False, layout="constrained"
+    )
     for axis, title in zip(axes[0], panels, strict=True):
         rows = drawn[drawn["panel"] == title]
         for place, name in enumerate(names):
             part = rows[rows["series"] == name]
             colour, marker = look_of(name, place)
-            look = {"color": colour, "linestyle": "", "markersize": 5, "alpha": 0.75, "label": name}
+            look = {
+                "color": colour,
+                "linestyle": "",
+                "markersize": 5,
+                "alpha": 0.75,
+                "label": name,
+            }
             axis.plot(part["cost"], part["value"], marker, **look)
         front = rows[rows["number"] > 0].sort_values("cost", kind="stable")
-        axis.step(front["cost"], front["value"], where="post", marker="", color="0.35", linestyle="--", linewidth=1.2)
+        axis.step(
+            front["cost"],
+            front["value"],
+            where="post",
+            marker="",
+            color="0.35",
+            linestyle="--",
+            linewidth=1.2,
+        )
         for row in front.itertuples():
-            at = {"textcoords": "offset points", "size": 9.5, "ha": "right", "weight": "bold"}
+            at = {
+                "textcoords": "offset points",
+                "size": 9.5,
+                "ha": "right",
+                "weight": "bold",
+            }
             axis.annotate(f"{row.number}", (row.cost, row.value), (-3, 3), **at)
-        ticks = [tick for tick in (1, 10, 100, 1000, 10_000) if rows["cost"].min() / 2 < tick < 2 * rows["cost"].max()]
+        ticks = [
+            tick
+            for tick in (1, 10, 100, 1000, 10_000)
+            if rows["cost"].min() / 2 < tick < 2 * rows["cost"].max()
+        ]
         log_axis(axis, "x", ticks)
         axis.set_xlabel(title, size=10.5)
         axis.margins(x=0.1)
@@ -122,35 +201,11 @@ def cost_fronts(points: pd.DataFrame, label: str) -> np.ndarray:
     percent_axis(axes[0, 0], "y").set_ylabel(label, size=10.5)
     handles, texts = axes[0, 0].get_legend_handles_labels()
     empty = {"linestyle": "", "color": "0.1", "markersize": 8, "markeredgewidth": 0}
-    handles += [plt.Line2D([], [], marker=f"$\\mathbf{{{number}}}$", **empty) for number in keys["number"]]
-    figure.legend(handles, [*texts, *keys["name"]], loc="outside lower left", ncols=2, fontsize=9)
+    handles += [
+        plt.Line2D([], [], marker=f"$\\mathbf{{{number}}}$", **empty)
+        for number in keys["number"]
+    ]
+    figure.legend(
+        handles, [*texts, *keys["name"]], loc="outside lower left", ncols=2, fontsize=9
+    )
     return with_data(axes[0], drawn, name="model")
-
-
-def size_lines(table: pd.DataFrame, x: str, xlabel: str, ticks: Sequence[float]) -> np.ndarray:
-    """Draw recall against the size of the models, panels side by side, with a line for each value of `series`.
-
-    `table`: panel, series, x (the column named), value (a fraction between 0 and 1). Sizes are on a log axis with
-    `ticks`, values on one of log odds, on which each line is the least-squares one. Returns the Axes of the panels.
-    """
-    panels, names = (in_order(table[column]) for column in ("panel", "series"))
-    figure, axes = side_by_side(panels, 5.0)
-    for axis, title in zip(axes, panels, strict=True):
-        for place, name in enumerate(names):
-            rows = table[(table["panel"] == title) & (table["series"] == name)].sort_values(x, kind="stable")
-            odds = np.log(rows["value"] / (1 - rows["value"]))
-            line = np.polyval(np.polyfit(np.log10(rows[x]), odds, 1), np.log10(rows[x]))
-            colour, marker = look_of(name, place)
-            look = {"color": colour, "linestyle": LINES[MARKERS.index(marker)], "marker": marker}
-            axis.plot(rows[x], rows["value"], markersize=5.5, **(look | {"linestyle": ""}))
-            axis.plot(rows[x], 1 / (1 + np.exp(-line)), linewidth=1.2, **(look | {"marker": ""}))
-            axis.plot([], [], label=name, markersize=5.5, linewidth=1.2, **look)  # both in the legend
-        log_axis(axis, "x", ticks)
-        axis.set_xlabel(xlabel, size=10.5)
-    axes[0].set_yscale("logit")
-    shares = [share for share in (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8) if share <= 1.2 * table["value"].max()]
-    axes[0].set_yticks(shares, [f"{share:.0%}" for share in shares])
-    axes[0].yaxis.minorticks_off()
-    axes[0].set_ylabel("recall@1", size=10.5)
-    legend_below(figure, axes[0])
-    return with_data(axes, table)

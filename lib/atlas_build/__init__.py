@@ -1,0 +1,1 @@
+"""What makes the files that ship with the study: for who updates its data."""

@@ -1,0 +1,218 @@
+"""Chapter 37: how accuracy depends on the number of classes to choose from, and whether
+languages keep their order.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pandas as pd
+
+from babelatlas.analysis import real_run
+from babelatlas.base import languages, tables
+from babelatlas.base.errors import InputError
+from babelatlas.evaluation import protocol
+from babelatlas.report import formatting
+from babelatlas.stats import correlation, regression
+
+COLUMNS = ["dataset", "model", "lang", "n_classes", "value", "ci_low", "ci_high"]
+COLUMNS += ["n_images"]
+MOST_PANELS = 4
+
+
+def curves_of_run(
+    results: str, models: Sequence[str], datasets: Sequence[str]
+) -> pd.DataFrame:
+    """Return the exact curves of a run: COLUMNS, value and interval as fractions; empty
+    where it has none.
+
+    Models and data sets stand in the order given. Of several protocols of a model the
+    first counts (`protocol.single`).
+    """
+    parts = []
+    known = set(tables.of_run(results, "curves/*.parquet"))
+    for dataset in datasets:
+        for model in models:
+            path = tables.locate(results) / "curves" / f"{model}_{dataset}.parquet"
+            if path in known:
+                parts.append(protocol.single(tables.read(path, "curves")))
+    if not parts:
+        return pd.DataFrame(columns=COLUMNS)
+    return pd.concat(parts, ignore_index=True)[COLUMNS]
+
+
+def real_curves(results: str, models: Sequence[str]) -> pd.DataFrame:
+    """Return accuracy of real models on photographs by number of classes: COLUMNS.
+
+    Exact, of the run in `results` where it evaluated the photographs itself; else means
+    over the random subsets that ship, without intervals.
+    """
+    if real_run.own(results):
+        exact = curves_of_run(results, models, [real_run.WHOLE])
+        if len(exact):
+            return exact
+    subsets = real_run.read("subsets")
+    is_asked = subsets["model"].isin(models) & (subsets["dataset"] == real_run.WHOLE)
+    subsets = subsets[is_asked & (subsets["n_classes"] > 1)]
+    key = ["dataset", "model", "lang", "n_classes"]
+    counts = subsets.groupby(key, as_index=False)[["n_correct", "n_images"]].mean()
+    means = counts.assign(
+        value=counts["n_correct"] / counts["n_images"], ci_low=np.nan, ci_high=np.nan
+    )
+    return means[COLUMNS]
+
+
+def shown_languages(curves: pd.DataFrame, wanted: Sequence[str]) -> list[str]:
+    """Return the languages of `wanted` that have curves, else the four with the most
+    classes.
+    """
+    most = curves.groupby("lang")["n_classes"].max().sort_values(ascending=False)
+    found = [lang for lang in wanted if lang in most.index]
+    return found or list(most.index[:4])
+
+
+def drawn(curves: pd.DataFrame, langs: Sequence[str]) -> pd.DataFrame:
+    """Return the curves of some languages with `panel` (the model, and the data set
+    where there are several) and `language`; of the first `MOST_PANELS` panels.
+    """
+    rows = curves[curves["lang"].isin(langs)].copy()
+    several = len(set(rows["dataset"])) > 1
+    where = ", " + rows["dataset"] if several else ""
+    rows["panel"] = rows["model"] + where
+    panels = list(dict.fromkeys(rows["panel"]))[:MOST_PANELS]
+    rows = rows[rows["panel"].isin(panels)]
+    order = {lang: place for place, lang in enumerate(langs)}
+    rows = rows.assign(
+        language=rows["lang"].map(languages.name), order=rows["lang"].map(order)
+    )
+    rows["place"] = rows["panel"].map(panels.index)
+    rows = rows.sort_values(["place", "order", "n_classes"], kind="stable")
+    return rows.drop(columns=["order", "place"]).reset_index(drop=True)
+
+
+def at(curves: pd.DataFrame, model: str, lang: str) -> pd.DataFrame:
+    """Return the curve of a model in a language, from few classes to many."""
+    is_asked = (curves["model"] == model) & (curves["lang"] == lang)
+    return curves[is_asked].sort_values("n_classes", kind="stable", ignore_index=True)
+
+
+def per_doubling(curve: pd.DataFrame, sizes: Iterable[int]) -> tuple[float, float]:
+    """Return the points of accuracy that a doubling of the number of classes costs, and
+    the share of the variance that this line explains (R²), over some sizes and all.
+    """
+    kept = curve["n_classes"].isin([*sizes, curve["n_classes"].max()])
+    points = curve[kept]
+    fit = regression.log_linear_fit(points["n_classes"], points["value"], None, 20)
+    return -float(fit["per_doubling"].iloc[0]), float(fit["r2"].iloc[0])
+
+
+def order_kept(
+    curves: pd.DataFrame,
+    sizes: Sequence[int],
+    reference: int,
+    fewest: int,
+    n_resamples: int,
+    seed: int,
+) -> pd.DataFrame:
+    """Return whether languages keep their order with fewer classes: Spearman's
+    correlation over languages of accuracy among k classes with accuracy among
+    `reference` classes, of languages that have as many.
+
+    Columns: dataset, model, n_classes, value, ci_low, ci_high (over language families),
+    n (languages). Models with fewer than `fewest` such languages, of at least two
+    families, are left out.
+    """
+    rows = []
+    for (dataset, model), part in curves.groupby(["dataset", "model"], sort=False):
+        by_size = part.pivot(index="lang", columns="n_classes", values="value")
+        if reference not in by_size:
+            continue
+        by_size = by_size[by_size[reference].notna()]
+        kin = languages.families(by_size.index)
+        families = [kin[lang] for lang in by_size.index]
+        if len(by_size) < fewest or len(set(families)) < 2:
+            continue
+        for size in sizes:
+            if size >= reference or size not in by_size:
+                continue
+            table = pd.DataFrame(
+                {
+                    "few": by_size[size].to_numpy(),
+                    "many": by_size[reference].to_numpy(),
+                    "kin": families,
+                }
+            )
+            found = correlation.correlate(
+                table, "few", "many", "kin", ["spearman"], n_resamples, seed=seed
+            )
+            rows.append(found.assign(dataset=dataset, model=model, n_classes=size))
+    columns = ["dataset", "model", "n_classes", "value", "ci_low", "ci_high", "n"]
+    if not rows:
+        return pd.DataFrame(columns=columns)
+    return pd.concat(rows, ignore_index=True)[columns]
+
+
+def least_alike(kept: pd.DataFrame, reference: int) -> pd.Series:
+    """Return the row of `order_kept` with the lowest correlation; raise InputError where
+    there is none.
+    """
+    if kept.empty:
+        raise InputError(
+            f"Too few languages have accuracies of photographs among {reference} classes"
+            " and among fewer: give another reference, or other sizes."
+        )
+    return kept.loc[kept["value"].idxmin()]
+
+
+def lead(curves: pd.DataFrame, sizes: Sequence[int]) -> str:
+    """Return what a doubling of the number of classes costs the first model of a run, in
+    English or else in the language with the most classes; "" without curves.
+    """
+    if curves.empty:
+        return ""
+    model = curves["model"].iloc[0]
+    of_model = curves[curves["model"] == model]
+    lang = shown_languages(of_model, ["en"])[0]
+    points, _ = per_doubling(at(of_model, model, lang), sizes)
+    return (
+        f"{model} loses {points:.1f} points of accuracy in {languages.name(lang)} with"
+        " each doubling of the number of classes"
+    )
+
+
+def order_table(kept: pd.DataFrame, reference: int) -> pd.DataFrame:
+    """Return `order_kept` as a reader sees it: a row for each model and data set, a
+    column for each number of classes.
+    """
+    cells = kept.assign(cell=formatting.intervals(kept, ".2f", 1, " to "))
+    key = ["model", "dataset", "n"]
+    table = cells.pivot(index=key, columns="n_classes", values="cell")
+    table = table.reindex(cells.set_index(key).index.unique())
+    table.columns = [f"{size} and {reference}" for size in table.columns]
+    return table.reset_index().rename(columns={"n": "languages", "dataset": "data set"})
+
+
+def lacking(curves: pd.DataFrame) -> str:
+    """Return why there is no curve of a run, "" where there are some."""
+    if len(curves):
+        return ""
+    return (
+        "This run has classified nothing whose classes could be fewer: name models and a"
+        " data set to classify in its config."
+    )
+
+
+def write(
+    kept: pd.DataFrame, kept_of_run: pd.DataFrame, output: str, settings: dict
+) -> None:
+    """Write whether languages keep their order, schema `scores`."""
+    parts = [part for part in (kept, kept_of_run) if len(part)]
+    found = pd.concat([pd.DataFrame(columns=kept.columns), *parts], ignore_index=True)
+    scores = found.assign(
+        task="zeroshot",
+        lang="",
+        group="",
+        variant=found["n_classes"].astype(str) + " classes",
+        metric="spearman correlation of accuracy@1 with that among more classes",
+    )
+    scores = scores.astype({"value": float, "ci_low": float, "ci_high": float})
+    tables.write(scores[list(tables.SCHEMAS["scores"][0])], output, "scores", settings)

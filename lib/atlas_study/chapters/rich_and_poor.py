@@ -1,0 +1,198 @@
+"""Accuracy in languages with few and with many labelled classes: with all classes of a
+language, and with as many in every language.
+
+Published means come from Geigle et al. (2024); real models that this study ran have
+random subsets of their classes (schema `subsets`).
+"""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from babelatlas.analysis import real_run
+from babelatlas.base import languages, published, tables
+from babelatlas.base.errors import InputError
+from babelatlas.evaluation import protocol
+from babelatlas.stats import bootstrap
+
+KEY = ["model", "lang"]
+# Groups of languages from few labels to many.
+GROUPS = [*languages.GROUPS, "English"]
+TABLES = {"2": "all classes (Table 2)", "3": "100 classes (Table 3)"}
+
+
+def published_accuracy(source: str) -> pd.DataFrame:
+    """Return the published accuracy in every language, with its language family.
+
+    Columns: those of `published.accuracy_by_language` and family. Models stand from the smallest
+    to the largest, groups from few labels to many.
+    """
+    scores = published.accuracy_by_language(source)
+    families = languages.families(scores["lang"].unique())
+    scores["family"] = scores["lang"].map(families)
+    return _in_order(scores, "lang")
+
+
+def published_means(source: str) -> pd.DataFrame:
+    """Return the published means by group with all classes and with 100, of the models
+    that have both.
+
+    Columns: those of `published.accuracy_by_group` and series (`TABLES`), in the order of
+    `published_accuracy`.
+    """
+    means = published.accuracy_by_group(source)
+    means["series"] = means["table"].map(TABLES)
+    return _in_order(means, "table")
+
+
+def _in_order(scores: pd.DataFrame, last: str) -> pd.DataFrame:
+    """Return rows by model (smallest first), group (fewest labels first) and column
+    `last`.
+    """
+    orders = {"model": published.models()["model"].tolist(), "group": GROUPS}
+    kinds = {name: pd.CategoricalDtype(order) for name, order in orders.items()}
+    scores = scores.astype(kinds).sort_values([*orders, last])
+    return scores.astype(dict.fromkeys(orders, str))
+
+
+def read_subsets(
+    results: str, dataset: str, models: Sequence[str], size: int, least: int
+) -> pd.DataFrame:
+    """Return accuracies by random subset of the classes: a run's, or else those that
+    ship.
+
+    Schema `subsets`, and value (accuracy, a fraction) and order (`of_models`). Raises
+    InputError as `of_run_or_shipped` and `protocol.single` do.
+    """
+    files = tables.of_run(results, f"subsets/*_{dataset}.parquet")
+    of_run = [tables.read(file, "subsets") for file in files]
+    of_run = pd.concat([tables.empty("subsets"), *of_run])
+    subsets = of_run_or_shipped(
+        of_models(of_run, dataset, models),
+        of_models(real_run.read("subsets"), dataset, models),
+        size,
+        least,
+    )
+    subsets = protocol.single(subsets)
+    return subsets.assign(value=subsets["n_correct"] / subsets["n_images"])
+
+
+def of_models(
+    subsets: pd.DataFrame, dataset: str, models: Sequence[str]
+) -> pd.DataFrame:
+    """Return the subsets of a data set, without English, of those `models` that it has,
+    or of all where it has none.
+
+    Column order: the place of the model among those shown.
+    """
+    subsets = subsets[(subsets["dataset"] == dataset) & (subsets["lang"] != "en")]
+    evaluated = set(subsets["model"])
+    shown = [model for model in models if model in evaluated] or sorted(evaluated)
+    subsets = subsets[subsets["model"].isin(shown)]
+    return subsets.assign(order=subsets["model"].map(shown.index)).reset_index(
+        drop=True
+    )
+
+
+def sizes_offered(subsets: pd.DataFrame, least: int) -> list[int]:
+    """Return the numbers of classes that at least `least` languages can be cut to for
+    every model, ascending.
+
+    A language counts where it has random subsets of this size: a number that is all
+    that one language has is no subset of others. `subsets`: of one data set, schema
+    `subsets`.
+    """
+    all_classes = subsets.groupby(KEY)["n_classes"].transform("max")
+    random_subsets = subsets[subsets["n_classes"] < all_classes]
+    n_models = random_subsets.groupby(["n_classes", "lang"])["model"].nunique()
+    with_every_model = n_models[n_models == subsets["model"].nunique()]
+    n_languages = with_every_model.groupby("n_classes").size()
+    return sorted(n_languages.index[n_languages >= least].tolist())
+
+
+def of_run_or_shipped(
+    of_run: pd.DataFrame, shipped: pd.DataFrame, size: int, least: int
+) -> pd.DataFrame:
+    """Return a run's subsets where these offer `size` (`sizes_offered`), else those
+    that ship.
+
+    Raises InputError, with the sizes that there are, where neither does.
+    """
+    sizes_of_run = sizes_offered(of_run, least)
+    sizes_shipped = sizes_offered(shipped, least)
+    if size in sizes_of_run:
+        return of_run
+    if size in sizes_shipped:
+        return shipped
+    sizes = sorted({*sizes_of_run, *sizes_shipped})
+    advice = "another data set, since this one has none"
+    if sizes:
+        advice = f"one of {', '.join(map(str, sizes))}"
+    raise InputError(
+        f"Random subsets of {size} classes should be there in at least {least}"
+        f" languages, and are not: give {advice}."
+    )
+
+
+def means_by_group(subsets: pd.DataFrame, size: int, **options) -> pd.DataFrame:
+    """Return mean accuracy by series, model and group, over the languages of
+    `all_and_fixed`.
+
+    Columns: series, model, group, value, ci_low, ci_high (fractions; over families, NaN
+    for one family), n (languages). `options`: of `bootstrap.group_means`.
+    """
+    orders = subsets[["model", "order"]].drop_duplicates()
+    scores = all_and_fixed(subsets, size).merge(orders, on="model")
+    n_classes = scores.groupby("lang")["n_classes"].first()
+    scores["group"] = languages.grouped(scores["lang"], {}, n_classes)
+    scores["family"] = scores["lang"].map(languages.families(n_classes.index))
+    scores = scores.sort_values(["order", "group", "lang"])
+    by = ["series", "model", "group"]
+    means = bootstrap.group_means(scores, by=by, cluster="family", **options)
+    return means.astype({"group": str})
+
+
+def all_and_fixed(subsets: pd.DataFrame, size: int) -> pd.DataFrame:
+    """Return the accuracy of each model in each language with all classes, and with
+    `size` of them.
+
+    One row for each model, language and series ("all classes", "50 classes"): value
+    (the mean over random subsets, a fraction), n_classes (all that the language has,
+    the fewest of the models). All models and both series have the same languages: those
+    with `size` or more classes for every model.
+    """
+    all_classes = subsets.groupby(KEY)["n_classes"].transform("max")
+    series = {
+        "all classes": subsets[subsets["n_classes"] == all_classes],
+        f"{size} classes": subsets[subsets["n_classes"] == size],
+    }
+    means = [
+        rows.groupby(KEY)["value"].mean().rename(name) for name, rows in series.items()
+    ]
+    both = pd.concat(means, axis=1).dropna().reset_index()
+    n_models = both.groupby("lang")["model"].transform("size")
+    both = both[n_models == subsets["model"].nunique()]
+    least_classes = subsets.groupby(KEY)["n_classes"].max().groupby("lang").min()
+
+    table = both.melt(KEY, list(series), "series", "value")
+    return table.assign(n_classes=table["lang"].map(least_classes))
+
+
+def change(gains: pd.Series, unit: str = "points") -> str:
+    """Return by how much numbers rise or fall, as words for a sentence.
+
+    >>> change(pd.Series([0.7, 19.2])), change(pd.Series([-16.7, -13.1]))
+    ('rise by 0.7 to 19.2 points', 'fall by 13.1 to 16.7 points')
+    >>> change(pd.Series([-1.0, 2.0])), change(pd.Series([3.0]))
+    ('change by −1.0 to +2.0 points', 'rise by 3.0 points')
+    >>> change(pd.Series([0.01, -0.02]))
+    'stay the same'
+    """
+    low, high = round(float(gains.min()), 1), round(float(gains.max()), 1)
+    if low == high == 0:
+        return "stay the same"
+    if low < 0 < high:
+        return f"change by {low:+.1f} to {high:+.1f} {unit}".replace("-", "−")
+    verb = "rise" if high > 0 else "fall"
+    ends = sorted({abs(low), abs(high)})
+    return f"{verb} by {' to '.join(f'{end:.1f}' for end in ends)} {unit}"

@@ -1,0 +1,1 @@
+"""The commands of `babelatlas`, by what they work on."""

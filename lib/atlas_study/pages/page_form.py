@@ -1,0 +1,345 @@
+"""The form of a page, made from prose or an executed notebook: findings first, code and
+sources last.
+
+Images and tables become files, links to pages that the book lacks plain text. Notebooks
+stay as one writes them, in the order of the computation; only the copies that the book
+renders are changed.
+"""
+
+import base64
+import hashlib
+import html
+import json
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from babelatlas.report.formatting import escape, literal
+from babelatlas.report.reading import takeaway
+
+ANSWER = "**Answer.** "  # how a stage, which draws nothing, begins its verdict
+# A comment on a page of which the search finds the title alone (`page_html.searched`).
+BY_TITLE = "% search: title"
+FOLD = "``````{{dropdown}} {}\n{}\n``````"
+FILES = "_files"  # next to the pages: their images, scripts, and tables to download
+# in the staged tree: the executed notebooks, which the book offers to run
+ORIGINALS = "_originals"
+# Content that an address holds: images and tables to download.
+HELD = re.compile(
+    r"data:(?:image|text)/(png|webp|svg|csv)(?:\+xml)?;base64,([A-Za-z0-9+/=\s]+)"
+)
+DRAWN = re.compile(
+    r'(<img src="([^"]+\.svg)"(?:(?!</figure>).)*?<p class="atlas-links">)', re.DOTALL
+)
+FIGURE = re.compile(r'<figure class="atlas-(?:figure|table)">.*?</figure>', re.DOTALL)
+INTERVAL = re.compile(
+    r" \([^)]*\d(?:–| to )[^)]*\)"
+)  # what a title in a list does without
+CHARTS = "<!-- the charts of this book -->"
+DATA = "data"  # of languages, models and charts, below the book's address
+BUTTON = "{.atlas-button}"
+LINK = re.compile(
+    rf"\[([^\]]*)\]\(([\w.-]+?)(?:\.md|\.ipynb)?(?:#[\w-]*)?\)(?:{re.escape(BUTTON)})?"
+    r"|\{doc\}`(?:([^`<]*?) *<([\w.-]+)>|([\w.-]+))`"
+)
+
+
+def staged(
+    path: Path,
+    file: Path,
+    absent: Callable[[str], bool],
+    parent: list[tuple[str, str]],
+    ending: str,
+    commit: str = "",
+) -> dict[Path, bytes]:
+    """Return the files of the staged tree that one page needs: path in the tree ->
+    content.
+
+    `absent`: whether the book lacks a page; `parent`: name and title of the page above,
+    or none; `ending`: Markdown; `commit`: of the study, for what is said of the data of
+    charts.
+    """
+    held: dict[Path, bytes] = {}
+    text = file.read_text(encoding="utf-8")
+    if file.suffix == ".md":
+        for name, title in parent:
+            text = with_parent(text, name, title)
+        text = without_links(_in_files(f"{text}\n\n{ending}", held), absent)
+        return held | {path: text.encode()}
+
+    notebook = formed(json.loads(text), path.stem, ending)
+    for name, title in parent:
+        first = notebook["cells"][0]
+        source = with_parent("".join(first["source"]), name, title)
+        notebook["cells"][0] = first | {"source": source}
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown":
+            cell["source"] = without_links("".join(cell["source"]), absent)
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            for kind in data.keys() & {"text/html", "text/markdown"}:
+                shown = "".join(data[kind])
+                shown = _with_chart_data(shown, path.stem, commit, held)
+                data[kind] = without_links(_in_files(shown, held), absent)
+    held[Path(ORIGINALS, f"{path.stem}.json")] = text.encode()
+    return held | {path: json.dumps(notebook).encode()}
+
+
+def _with_chart_data(text: str, page: str, commit: str, held: dict[Path, bytes]) -> str:
+    """Return HTML whose figures and tables refer to their data in DATA, by page and
+    number, and add these to `held`.
+    """
+
+    def filed(figure: re.Match) -> str:
+        tables = [found for found in HELD.finditer(figure[0]) if found[1] == "csv"]
+        if not tables:
+            return figure[0]
+        earlier = [
+            path for path in held if path.suffix == ".csv" and path.parts[0] == DATA
+        ]
+        place = f"{DATA}/charts/{page}-{len(earlier) + 1}"
+        caption = re.search("<figcaption>(.*?)</figcaption>", figure[0], re.S)[1]
+        facts = _about_data(caption, page, commit)
+        held[Path(f"{place}.csv")] = base64.b64decode(tables[0][2])
+        held[Path(f"{place}.json")] = json.dumps(
+            facts, ensure_ascii=False, indent=1
+        ).encode()
+        links = (
+            f' <a href="{place}.json">About the data</a> <a download'
+            f' href="_sources/{page}.ipynb">Notebook</a></p>'
+        )
+        # The links of a figure are its last paragraph.
+        before, after = (
+            figure[0].replace(tables[0][0], f"{place}.csv").rsplit("</p>", 1)
+        )
+        return f"{before}{links}{after}"
+
+    return FIGURE.sub(filed, text)
+
+
+def _about_data(caption: str, page: str, commit: str) -> dict[str, str]:
+    """Return what a file says of the data of a chart; `caption`: HTML, whose first bold
+    words are the title.
+    """
+    bold = re.search("<b>(.*?)</b>", caption, re.S)
+    return {
+        "title": _bare(bold[1] if bold else caption),
+        "caption": _bare(caption),
+        "page": f"{page}.html",
+        "notebook": f"_sources/{page}.ipynb",
+        "columns": "units stand in their names; shares from 0 to 1 where none does",
+        "commit": commit,
+        "source": "the page's section 'Parameters and sources'",
+        "licence": "MIT; of sources: LICENSE-DATA.md",
+    }
+
+
+def _bare(text: str) -> str:
+    """Return HTML without its tags."""
+    return html.unescape(re.sub("<[^>]*>", "", text))
+
+
+def with_charts(text: str, content: dict[Path, bytes]) -> bytes:
+    """Return the Markdown of the page that lists data files, with the charts of a
+    staged tree in place of CHARTS.
+    """
+    charts = [
+        (path, json.loads(data))
+        for path, data in content.items()
+        if path.match(f"{DATA}/charts/*.json")
+    ]
+    charts.sort(key=lambda chart: (chart[1]["page"], len(chart[0].stem), chart[0]))
+    lines = []
+    for path, facts in charts:
+        title = escape(INTERVAL.sub("", facts["title"]))
+        page = f'<a href="{facts["page"]}">{path.stem}</a>'
+        csv = f'<a href="{path.with_suffix(".csv").as_posix()}">CSV</a>'
+        about_it = f'<a href="{path.as_posix()}">about it</a>'
+        lines.append(f"- {title} ({page}): {csv}, {about_it}")
+    return text.replace(CHARTS, "\n".join(lines)).encode()
+
+
+def _in_files(text: str, held: dict[Path, bytes]) -> str:
+    """Return HTML whose addresses refer to files in place of holding images and tables,
+    and add these to `held`.
+    """
+
+    def filed(match: re.Match) -> str:
+        content = base64.b64decode(match[2])
+        name = f"{FILES}/{hashlib.sha256(content).hexdigest()[:16]}.{match[1]}"
+        held[Path(name)] = content
+        return name
+
+    return DRAWN.sub(r'\1<a download href="\2">SVG</a> ', HELD.sub(filed, text))
+
+
+def formed(notebook: dict, name: str, ending: str = "") -> dict:
+    """Return a page's notebook in the form of a page; its cells are copies.
+
+    No cell shows its code; at the end stand `about` and `ending`, Markdown. The ANSWER
+    of a stage, which knows it last, becomes the box below the title, and the search
+    finds such a page by its title alone (BY_TITLE).
+    """
+    cells, answers = [], []
+    for cell in notebook["cells"]:
+        if cell["cell_type"] != "code":
+            cells.append(cell)
+            continue
+        texts = [_markdown_of(output) for output in cell.get("outputs", [])]
+        answers += [text for text in texts if text.startswith(ANSWER)]
+        cells += _shown(cell)
+    boxes = [takeaway(text.removeprefix(ANSWER)).data for text in answers[:1]]
+    cells[1:1] = [_prose(box) for box in boxes]
+    end = [about(notebook, name), ending]
+    if answers:
+        end.insert(1, BY_TITLE)
+    return notebook | {"cells": [*cells, _prose("\n\n".join(end))]}
+
+
+def _markdown_of(output: dict) -> str:
+    """Return the Markdown of an output of a cell without space around it; "" where it
+    has none.
+    """
+    return "".join(output.get("data", {}).get("text/markdown", "")).strip()
+
+
+def _is_blank(output: dict) -> bool:
+    """Return whether an output is Markdown without a word, as of a sentence that a run
+    has no need of.
+    """
+    return "text/markdown" in output.get("data", {}) and not _markdown_of(output)
+
+
+def _shown(cell: dict) -> list[dict]:
+    """Return what a page shows of a code cell: its outputs without its code, an ANSWER
+    left out, and headings as cells of their own.
+
+    The contents of a page list the headings of its Markdown cells alone.
+    """
+    hidden = cell | {"metadata": cell["metadata"] | {"tags": ["remove-input"]}}
+    parts, outputs = [], []
+    for output in cell.get("outputs", []):
+        text = _markdown_of(output)
+        if text.startswith(("## ", "### ")):
+            if outputs:
+                parts.append(hidden | {"outputs": outputs})
+            parts.append(_prose(text))
+            outputs = []
+            # An id stands for one cell alone.
+            hidden = {key: value for key, value in hidden.items() if key != "id"}
+        elif not _is_blank(output) and not text.startswith(ANSWER):
+            outputs.append(output)
+    if outputs:
+        parts.append(hidden | {"outputs": outputs})
+    return parts
+
+
+def about(notebook: dict, name: str) -> str:
+    """Return the last section of a page in Markdown: its code in one panel, and with
+    what parameters it was run.
+    """
+    parts = ["## About this page"]
+    sources = [
+        "".join(cell["source"])
+        for cell in notebook["cells"]
+        if cell["cell_type"] == "code"
+    ]
+    if sources:
+        code = "\n\n".join(sources)
+        download = (
+            f'<a download href="_sources/{name}.ipynb">Download the notebook</a>, which'
+            " runs by itself, or [rerun it](rerun)."
+        )
+        panel = f"{download}\n\n```python\n{code}\n```"
+        parts.append(FOLD.format("Code of this page", panel))
+    if made := notebook["metadata"].get("babelatlas"):
+        lines = "\n".join(
+            f"- {literal(key)} = {escape(json.dumps(value, ensure_ascii=False))}"
+            for key, value in made["parameters"].items()
+        )
+        text = f"Notebook `{made['notebook']}`, {made['seconds']:g} s.\n\n{lines}"
+        parts.append(FOLD.format("Parameters and sources", text))
+    return "\n\n".join(parts)
+
+
+def with_parent(text: str, name: str, title: str) -> str:
+    """Return the Markdown of a page with a line below its title that names the page it
+    belongs to.
+    """
+    head, _, rest = text.partition("\n")
+    return f"{head}\n\n{{.atlas-parent}}\nPart of [{title}]({name}).\n{rest}"
+
+
+def listed(pages: Sequence[tuple[str, str]]) -> str:
+    """Return a section that links to pages, name and title of each; "" for none."""
+    links = "\n".join(f"- [{title}]({name})" for name, title in pages)
+    return f"## More on this subject\n\n{links}" if links else ""
+
+
+def citation(name: str, title: str, version: str, year: str, address: str = "") -> str:
+    """Return how to cite a page, folded; `title`: as Markdown; `address`: of the book,
+    "" where it is not public.
+
+    >>> print(citation("33_intervals", "Intervals", "0.1.0", "2026"))
+    ``````{dropdown} Cite this page
+    ```bibtex
+    @incollection{babelatlas-33-intervals,
+      title = {Intervals},
+      booktitle = {Babel Atlas, version 0.1.0},
+      author = {{The Babel Atlas authors}},
+      year = {2026}
+    }
+    ```
+    ``````
+    """
+    facts = {
+        "title": html.unescape(title),
+        "booktitle": f"Babel Atlas, version {version}",
+        "author": "{The Babel Atlas authors}",
+        "year": year,
+    }
+    if address:
+        facts["url"] = f"{address.rstrip('/')}/{name}.html"
+    lines = ",\n".join(f"  {field} = {{{value}}}" for field, value in facts.items())
+    key = re.sub(r"[^a-z0-9]+", "-", name.lower())
+    entry = f"@incollection{{babelatlas-{key},\n{lines}\n}}"
+    return FOLD.format("Cite this page", f"```bibtex\n{entry}\n```")
+
+
+def without_links(text: str, absent: Callable[[str], bool]) -> str:
+    """Return Markdown with the links to absent pages as plain text, and without buttons
+    to them.
+
+    >>> text = "See [the list](languages.md) and {doc}`data <data>`."
+    >>> without_links(text, {"languages"}.__contains__)
+    'See the list and {doc}`data <data>`.'
+    """
+
+    def plain(link: re.Match) -> str:
+        target = link[2] or link[4] or link[5]
+        if not absent(target):
+            return link[0]
+        if link[0].endswith(BUTTON):
+            return ""
+        return link[1] or link[3] or link[5]
+
+    return LINK.sub(plain, text)
+
+
+def title_of(file: Path) -> str:
+    """Return the title of a page: the text of its first heading, without roles and
+    links.
+    """
+    text = file.read_text(encoding="utf-8")
+    if file.suffix == ".ipynb":
+        first = json.loads(text)["cells"][:1]
+        text = "\n".join("".join(cell["source"]) for cell in first)
+    heading = re.search(r"^# +(.+)$", text, re.MULTILINE)
+    if not heading:
+        return file.stem
+    role_or_link = r"\{[^}]*\}`([^`]*)`|\[([^\]]*)\]\([^)]*\)"
+    return re.sub(role_or_link, r"\1\2", heading[1]).strip()
+
+
+def _prose(text: str) -> dict:
+    return {"cell_type": "markdown", "metadata": {}, "source": text}

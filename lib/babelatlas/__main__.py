@@ -1,8 +1,0 @@
-"""The command line as a module: `python -m babelatlas` is the command `babelatlas`."""
-
-import sys
-
-from babelatlas.workflow.command_line import main
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,102 @@
+"""Accuracy among fewer classes, exactly: what random subsets of a label set estimate.
+
+An image is right among k classes if its own is drawn and no class that scores higher is.
+With its class at rank r of all C, and the other k - 1 classes drawn at random, that has
+the hypergeometric probability C(C - r, k - 1) / C(C - 1, k - 1). So the ranks of a whole
+evaluation give accuracy for every number of classes, without a draw. Geigle et al.
+(2024, Figure 2 and Table 3) draw subsets.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+from scipy.special import gammaln
+
+from babelatlas.base.errors import InputError
+from babelatlas.evaluation.zeroshot import CHUNK, TIE, normalise, scaled
+from babelatlas.stats import bootstrap
+
+
+def rank_counts(
+    images: np.ndarray,
+    image_wnids: Iterable[str],
+    classes: np.ndarray,
+    class_wnids: list[str],
+) -> np.ndarray:
+    """Return how many images of each class have their class at each rank (classes,
+    ranks): expected numbers, since equal scores share their ranks.
+
+    `images` (images, d), `classes` (classes, d); images of other classes are left out.
+    Column 0 is the first rank. Rows have the order of `class_wnids`.
+
+    >>> rank_counts([[1, 0], [0, 1]], ["a", "b"], [[0, 1], [0, 1]], ["a", "b"]).tolist()
+    [[0.5, 0.5], [0.5, 0.5]]
+    """
+    n_classes = len(class_wnids)
+    target = pd.Index(class_wnids).get_indexer(list(image_wnids))
+    labelled = np.flatnonzero(target >= 0)
+    vectors = scaled(classes)
+    # A share of an image starts at its first rank and ends after its last.
+    steps = np.zeros((n_classes, n_classes + 1))
+    for start in range(0, len(labelled), CHUNK):
+        rows = labelled[start : start + CHUNK]
+        scores = normalise(np.asarray(images)[rows]) @ vectors.T
+        right = scores[np.arange(len(rows)), target[rows]][:, None]
+        n_better = (scores > right + TIE).sum(axis=1)
+        n_equal = (np.abs(scores - right) <= TIE).sum(axis=1)
+        np.add.at(steps, (target[rows], n_better), 1 / n_equal)
+        np.add.at(steps, (target[rows], n_better + n_equal), -1 / n_equal)
+    return steps.cumsum(axis=1)[:, :-1]
+
+
+def chances(n_classes: int, sizes: Iterable[int]) -> np.ndarray:
+    """Return the probability (ranks, sizes) that an image whose class has a rank among
+    all `n_classes` is right among as many random ones, its own with them.
+
+    >>> chances(4, [1, 2, 4]).round(2).tolist()
+    [[1.0, 1.0, 1.0], [1.0, 0.67, 0.0], [1.0, 0.33, 0.0], [1.0, 0.0, 0.0]]
+    """
+    size = np.asarray(list(sizes))
+    if size.size and (size.min() < 1 or size.max() > n_classes):
+        raise InputError(
+            f"Of {n_classes} classes 1 to {n_classes} can be drawn, got {size.min()} to"
+            f" {size.max()}: leave the others out."
+        )
+    n_worse = n_classes - np.arange(1, n_classes + 1)[:, None]
+    drawn = size - 1
+    left = np.maximum(n_worse - drawn, 0)
+    log_ratio = gammaln(n_worse + 1) - gammaln(left + 1)
+    log_ratio = log_ratio - gammaln(n_classes) + gammaln(n_classes - drawn)
+    return np.where(n_worse >= drawn, np.exp(log_ratio), 0.0)
+
+
+def curve(
+    counts: np.ndarray, n_resamples: int = 1000, seed: int = 0, sizes: Iterable = ()
+) -> pd.DataFrame:
+    """Return accuracy among every number of classes from 2 to all: n_classes, value (a
+    fraction), ci_low, ci_high, n_images.
+
+    `counts`: as `rank_counts` gives them; `sizes`: numbers of classes, in place of all.
+    The 95 % interval is over the classes that are tested, which are resampled with
+    their images; the names that they are told from stay. Empty where there are fewer
+    than two classes. Raises InputError where no class has an image.
+    """
+    n_classes = len(counts)
+    sizes = np.array([*sizes] or range(2, n_classes + 1))
+    columns = ["n_classes", "value", "ci_low", "ci_high", "n_images"]
+    if n_classes < 2:
+        return pd.DataFrame(columns=columns)
+    n_images = counts.sum(axis=1)
+    if not n_images.any():
+        raise InputError("No class of the labels has an image: add some.")
+    right = counts @ chances(n_classes, sizes)
+    weights = bootstrap.resample_weights(n_classes, n_resamples, seed)
+    drawn = weights @ n_images
+    resampled = (weights @ right)[drawn > 0] / drawn[drawn > 0, None]
+    low, high = bootstrap.percentile_interval(resampled, n_clusters=n_classes)
+    value = right.sum(axis=0) / n_images.sum()
+    ends = [np.minimum(low, value), np.maximum(high, value)]
+    n_images = round(n_images.sum())
+    table = [sizes, value, *ends, np.full(len(sizes), n_images)]
+    return pd.DataFrame(dict(zip(columns, table, strict=True)))

@@ -1,0 +1,29 @@
+# Chapters: each reads the tables of the run that its notebook lists, draws, and answers.
+
+for chapter in study.chapters:
+    study.jobs[chapter] = study.chapter_jobs(chapter)
+    written = study.written(chapter)
+    name = "_".join([chapter, "{model}"] if chapter == MODEL_PAGE else [chapter])
+
+    rule:
+        name:
+            f"chapter_{chapter}"
+        input:
+            *code(chapter),
+            tables=study.reads(chapter),
+        output:
+            **{
+                key: path if Path(path).suffix else directory(path)
+                for key, path in written.items()
+            },
+            page=page(name),
+        log:
+            log_of(name),
+        wildcard_constraints:
+            **only(chapter),
+        params:
+            **told(chapter, stage=False, **study.places(chapter)),
+        resources:
+            gpu=0,
+        shell:
+            RUN_NOTEBOOK

@@ -1,0 +1,101 @@
+# Validation: what the measure depends on, from the vectors and models of the evaluation.
+
+study.jobs["label_sets"] = study.with_other_label_sets()
+study.jobs["protocols"] = study.varied()
+study.jobs["subsets"] = study.unrestricted()
+
+
+def as_evaluated(wildcards):
+    "Return the settings with which the labels in use were evaluated."
+    values = study.values("67_zeroshot")
+    same = {name: values[name] for name in ("nllb_fallback_language", "preset")}
+    return same | {"prompts": study.templates("67_zeroshot")}
+
+
+rule label_sets:
+    "Classify again with other labels for the same classes: do the results depend on them?"
+    input:
+        *code("72_label_sets"),
+        weights=weights,
+        material=material,
+        vectors=at("embeddings/{model}/{dataset}.npz"),
+        senses=at("senses/senses.parquet"),
+        templates=templates("67_zeroshot"),
+    output:
+        page=page("72_label_sets_{model}_{dataset}"),
+        output=at("label_sets/{model}_{dataset}.parquet"),
+    log:
+        log_of("72_label_sets_{model}_{dataset}"),
+    wildcard_constraints:
+        **only("label_sets"),
+    params:
+        **told("72_label_sets", also=as_evaluated),
+    resources:
+        gpu=gpu,
+    priority: 5
+    shell:
+        RUN_NOTEBOOK
+
+
+def varied_material(wildcards):
+    "Return what the run makes of the data sets on which the protocol is varied."
+    return there(flat(study.files(name) for name in study.config.protocol_datasets))
+
+
+def varied_data(wildcards):
+    "Return where images, labels and annotations of these data sets are, by data set."
+    names = study.config.protocol_datasets
+    found = {"datasets": names}
+    for kind in ("images", "labels", "annotations"):
+        places = {name: study.material(name).get(kind) for name in names}
+        found[kind] = {name: place for name, place in places.items() if place is not None}
+    return found
+
+
+rule protocols:
+    "Vary prompts, captions, similarity, precision: how much does a score move?"
+    input:
+        *code("76_protocols"),
+        weights=weights,
+        templates=templates("76_protocols"),
+        material=varied_material,
+    output:
+        page=page("76_protocols_{model}"),
+        output=at("protocols/{model}.parquet"),
+    log:
+        log_of("76_protocols_{model}"),
+    wildcard_constraints:
+        **only("protocols"),
+    params:
+        **told("76_protocols", also=varied_data),
+    resources:
+        gpu=gpu,
+    priority: 5
+    shell:
+        RUN_NOTEBOOK
+
+
+def label_set_name(wildcards):
+    "Return what the evaluation calls its label set."
+    return Path(study.material(wildcards.dataset)["labels"]).stem
+
+
+rule subsets:
+    "Classify among fewer classes: is a score comparable across numbers of classes?"
+    input:
+        *code("77_subsets"),
+        vectors=at("embeddings/{model}/{dataset}.npz"),
+    output:
+        page=page("77_subsets_{model}_{dataset}"),
+        output=at("subsets/{model}_{dataset}.parquet"),
+        curves=at("curves/{model}_{dataset}.parquet"),
+    log:
+        log_of("77_subsets_{model}_{dataset}"),
+    wildcard_constraints:
+        **only("subsets"),
+    params:
+        **told("77_subsets", labels=label_set_name),
+    resources:
+        gpu=0,
+    shell:
+        RUN_NOTEBOOK

@@ -1,0 +1,188 @@
+"""Overlap of errors: against cases done by hand and against simulated errors."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from atlas_study.chapters import error_overlap
+from babelatlas.base import tables
+from babelatlas.base.errors import InputError
+from babelatlas.evaluation import disambiguation
+
+RNG = np.random.default_rng(7)
+
+
+def table_of(costs, model="m", similarity="cosine", images=("a0", "b0")):
+    """A `disambiguation` table from costs (item, image, text)."""
+    rows = [
+        (
+            model,
+            0,
+            "pictogram-pairs",
+            similarity,
+            "float32",
+            "",
+            "fr",
+            f"w{i:03}",
+            image,
+            text,
+            cost,
+        )
+        for i, item in enumerate(np.asarray(costs, float))
+        for image, texts in zip(images, item, strict=True)
+        for text, cost in zip("ab", texts, strict=True)
+    ]
+    return pd.DataFrame(rows, columns=list(tables.SCHEMAS["disambiguation"][0]))
+
+
+def array_of(table):
+    """The costs (item, image, text) of the one unit of a `disambiguation` table."""
+    [(_, part)] = disambiguation.units(table)
+    return disambiguation.cost_grid(part, disambiguation.ORIGINALS)[1]
+
+
+def test_shared_errors_are_intersection_over_union_on_the_items_that_both_have():
+    x, nan = [[1, 1], [1, 0], [0, 0], [0, 1]], np.nan
+    y = [[1, 0], [nan, nan], [0, 0], [1, 1]]
+    pairs = pd.DataFrame({"first": [0], "second": [1], "kind": "x and y"})
+    found = error_overlap.mean_overlap(np.array([x, y]), pairs, n_resamples=200).iloc[0]
+    # On items 0, 2 and 3 x errs in a0, b0, b3 and y in a0, a3, b3: 2 of 4. By chance 1
+    # x 2 / 3 + 2 x 1 / 3 of them.
+    assert found["value"] == 0.5
+    assert found["expected"] == pytest.approx((4 / 3) / (6 - 4 / 3))
+    assert found["excess"] == pytest.approx(found["value"] - found["expected"])
+    assert found["ci_low"] <= found["value"] <= found["ci_high"]
+    assert (found["pairs"], found["n"]) == (1, 4)
+
+
+def test_independent_errors_overlap_as_expected_and_copied_ones_more():
+    errors = np.random.default_rng(0).random((6, 300, 2)) < 0.4
+    errors[5] = errors[4]
+    pairs = pd.DataFrame(
+        {"first": [0, 2, 4], "second": [1, 3, 5], "kind": ["free", "free", "copied"]}
+    )
+    free, copied = error_overlap.mean_overlap(errors, pairs, n_resamples=500).to_dict(
+        "records"
+    )
+    assert free["excess_low"] < 0 < free["excess_high"]
+    assert free["p_holm"] > 0.05
+    assert copied["value"] == 1
+    assert copied["p_holm"] < 0.05
+    assert (free["pairs"], copied["pairs"]) == (2, 1)
+
+
+def test_a_kind_of_pairs_in_which_nobody_errs_has_no_overlap():
+    errors = np.zeros((3, 4, 2))
+    errors[2, 0] = 1
+    pairs = pd.DataFrame({"first": [0, 0], "second": [1, 2], "kind": ["none", "one"]})
+    none, one = error_overlap.mean_overlap(errors, pairs, n_resamples=50).to_dict(
+        "records"
+    )
+    assert none["pairs"] == 0
+    assert np.isnan([none["value"], none["expected"], none["p_holm"]]).all()
+    assert (one["value"], one["pairs"]) == (0, 1)
+
+
+def test_many_pairs_of_a_kind_give_the_mean_of_each_alone():
+    errors = np.random.default_rng(1).random((40, 5, 2)) < 0.5
+    first, second = np.triu_indices(40, 1)
+    pairs = pd.DataFrame({"first": first, "second": second, "kind": "all"})
+    alone = [
+        (errors[a] & errors[b]).sum() / (errors[a] | errors[b]).sum()
+        for a, b in zip(first, second, strict=True)
+    ]
+    found = error_overlap.mean_overlap(errors, pairs, n_resamples=20).iloc[0]
+    assert found["value"] == pytest.approx(np.mean(alone))
+
+
+def test_one_model_in_one_language_has_no_pairs_to_compare_on_any_data_set():
+    costs = table_of(RNG.normal(size=(5, 2, 2)))
+    found = error_overlap.error_grids(costs, {"m": "CLIP-like"}, 10)
+    pairs = error_overlap.pairs_of_models(found, ["m"])
+    overlap = error_overlap.overlaps(found, pairs, 20, 0)
+    overlap = error_overlap.with_models(overlap, pairs)
+    assert list(overlap.groupby("dataset")) == []
+    assert error_overlap.n_above_chance(overlap) == 0
+
+
+def test_errors_of_a_model_that_is_sure_of_itself_are_no_ties():
+    table = table_of(np.exp([[[1e-8, 3e-8], [4e-8, 2e-8]]]), similarity="perplexity")
+    [(key, items, wrong)] = error_overlap.errors(table)
+    assert key == ("m", 0, "pictogram-pairs", "fr")
+    assert items.tolist() == ["w000"]
+    assert not wrong["TC"].any()
+
+
+def test_an_ensemble_of_a_model_with_a_copy_decides_as_the_model_does():
+    values = np.exp(RNG.normal(size=(30, 3, 2)))
+    images = ("a0", "b0", "mix")
+    copy = table_of(-5 + 100 * np.log(values), "n", images=images)
+    both = pd.concat([table_of(values, similarity="perplexity", images=images), copy])
+    costs = array_of(error_overlap.ensemble(both, ["m", "n"], "both"))
+    assert (disambiguation.tc(costs) == disambiguation.tc(values[:, :2])).all()
+    assert (disambiguation.ic(costs) == disambiguation.ic(values[:, :2])).all()
+    assert costs.mean(axis=(1, 2)) == pytest.approx(np.zeros(30), abs=1e-9)
+    assert np.sqrt((costs**2).mean()) == pytest.approx(1)
+
+
+def test_an_ensemble_of_models_with_independent_noise_is_better_than_each():
+    truth = np.array([[0.0, 1.0], [1.0, 0.0]])
+    parts = {name: truth + 1.5 * RNG.normal(size=(200, 2, 2)) for name in "mno"}
+    table = pd.concat([table_of(part, name) for name, part in parts.items()])
+    costs = array_of(error_overlap.ensemble(table, list("mno"), "all"))
+    assert disambiguation.tc(costs).mean() > 0.05 + max(
+        disambiguation.tc(part).mean() for part in parts.values()
+    )
+    each = disambiguation.outcomes(table)
+    items = error_overlap.by_item(table, each, list("mno"), "all").query(
+        "metric == 'TC'"
+    )
+    assert items.groupby("model")["value"].mean()["all"] == pytest.approx(
+        disambiguation.tc(costs).mean()
+    )
+    assert items.groupby("model").size().to_dict() == {
+        "all": 200,
+        "m": 200,
+        "n": 200,
+        "o": 200,
+    }
+
+
+def test_a_model_that_makes_no_difference_changes_nothing_in_an_ensemble_and_a_sure_one_counts():
+    values = RNG.normal(size=(10, 2, 2))
+    table = pd.concat([table_of(values), table_of(np.full((10, 2, 2), 3.0), "n")])
+    costs = array_of(error_overlap.ensemble(table, ["m", "n"], "both"))
+    assert (disambiguation.tc(costs) == disambiguation.tc(values)).all()
+    logs = 1e-9 * (2 + np.array([[[0, 1], [1, 0]]] * 4))
+    one = table_of(np.exp(logs), similarity="perplexity")
+    costs = array_of(
+        error_overlap.ensemble(
+            pd.concat([one, table_of(np.ones((4, 2, 2)), "n")]), ["m", "n"], "both"
+        )
+    )
+    assert disambiguation.tc(costs).all()
+
+
+@pytest.mark.parametrize("alike", ["perplexity", "cosine"])
+def test_positive_scores_from_files_are_averaged_as_perplexities_and_negative_ones_as_they_are(
+    alike,
+):
+    values = (
+        np.exp(RNG.normal(size=(12, 2, 2)))
+        if alike == "perplexity"
+        else -RNG.random((12, 2, 2))
+    )
+    other = table_of(RNG.normal(size=(12, 2, 2)), "n")
+    one, two = (
+        error_overlap.ensemble(
+            pd.concat([table_of(values, similarity=kind), other]), ["m", "n"], "both"
+        )
+        for kind in ("given", alike)
+    )
+    pd.testing.assert_frame_equal(one, two)
+
+
+def test_an_ensemble_names_what_a_member_lacks():
+    table = pd.concat([table_of(np.ones((3, 2, 2))), table_of(np.ones((2, 2, 2)), "n")])
+    with pytest.raises(InputError, match="Not all of m, n have a cost of item 'w002'"):
+        error_overlap.ensemble(table, ["m", "n"], "both")

@@ -1,0 +1,128 @@
+"""Leaderboards of real models: who is recommended, which costs lie on a front, and how
+many pairs differ in a shorter list.
+"""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from atlas_study.chapters import leaderboard
+from babelatlas.base import released
+
+BOARD = ("clip_benchmark", "xm3600", "recall@1", "")
+
+
+def models(rows):
+    """The models of a board, the best first: model, value, parameters, licence, date,
+    whether above guessing.
+    """
+    columns = ["model", "value", "parameters", "licence", "date", "above_guessing"]
+    table = pd.DataFrame(rows, columns=columns)
+    table["date"] = pd.to_datetime(table["date"])
+    return table.assign(title=table["model"].str.upper(), text="", metric="recall@1")
+
+
+def test_a_model_is_recommended_once_with_all_that_it_is_best_for():
+    rows = [
+        ("guesses", 0.9, 1, "MIT", "2025-01-01", False),
+        ("large", 0.8, 900, "CC-BY-NC-4.0", "2023-01-01", True),
+        ("free", 0.7, 800, "MIT", "2024-05-01", True),
+        ("heavier", 0.6, 850, "MIT", "2022-01-01", True),
+        ("small", 0.5, 100, "MIT", None, True),
+    ]
+    advice = leaderboard.recommendations(models(rows)).set_index("model")["what for"]
+    assert advice.to_dict() == {
+        "LARGE": "best",
+        "FREE": "newest (2024-05), best for commercial use, at most 800 million",
+        "SMALL": "at most 100 million",
+    }
+
+
+def test_scores_of_one_board_are_ranked_by_families_and_by_languages():
+    boards = leaderboard.read_boards([BOARD], own="")
+    ranked = leaderboard.rank_boards(boards, n_resamples=5, seed=0)
+    assert list(ranked["kind"].unique()) == ["families", "languages"]
+    best = ranked.iloc[0]
+    scores = boards[BOARD]
+    means = scores.groupby("model")["value"].mean()
+    assert best["model"] == means.idxmax()
+    assert best["value"] == pytest.approx(means.max())
+    assert best["ranks"].startswith("1 (")
+    assert leaderboard.task(BOARD, scores) == "both directions"
+
+
+def test_a_shorter_list_has_fewer_pairs_and_the_last_one_all():
+    rng = np.random.default_rng(0)
+    scores = pd.DataFrame(
+        [
+            (model, lang, 0.9 - 0.3 * place + 0.01 * rng.random())
+            for place, model in enumerate(["best", "middle", "worst"])
+            for lang in ["de", "fi", "ja", "sw", "th", "tr", "quz"]
+        ],
+        columns=["model", "lang", "value"],
+    )
+    scores = scores.assign(n=100, directions=1)
+    pairs = pd.DataFrame({"p": [0.01] * 3, "p_adjusted": [0.01, 0.02, 0.2]})
+    models = pd.DataFrame({"model": ["best", "middle", "worst"]})
+    empty = dict.fromkeys(leaderboard.MainBoard._fields)
+    main = leaderboard.MainBoard(**empty | {"models": models, "pairs": pairs})
+    table = leaderboard.pairs_by_length({BOARD: scores}, main, [2, 40], 0)
+    assert table["pairs"].tolist() == [1, 3]
+    assert table["differ significantly"].tolist() == [1, 2]
+    assert table["share (%)"].iloc[1] == pytest.approx(200 / 3)
+
+
+def test_a_front_has_the_models_that_no_smaller_one_beats():
+    facts = released.models().dropna(subset=["parameters_m", "gflops"]).head(12)
+    table = pd.DataFrame({"model": facts.index, "title": facts["title"].to_numpy()})
+    table["value"] = np.linspace(0.9, 0.1, len(table))
+    points = leaderboard.cost_points(table)
+    for panel, column in leaderboard.COSTS.items():
+        rows = points[points["panel"] == panel]
+        assert rows["cost"].tolist() == facts[column].tolist()
+        on_front = {
+            row.name
+            for row in rows.itertuples()
+            if not ((rows["value"] > row.value) & (rows["cost"] <= row.cost)).any()
+        }
+        assert set(rows.loc[rows["number"] > 0, "name"]) == on_front
+
+
+def test_benchmarks_side_by_side_leave_out_image_to_text():
+    table, n_languages = leaderboard.side_by_side(1)
+    assert n_languages["XM (C)"] == 36
+    rows = released.read(harness=BOARD[0], dataset=BOARD[1], metric=BOARD[2])
+    rows = released.one_run(rows).query("direction == 't2i'")
+    best = table["XM (C)"].idxmax()
+    expected = 100 * rows.loc[rows["model"] == best, "value"].mean()
+    assert table.loc[best, "XM (C)"] == pytest.approx(expected)
+
+
+def test_a_front_is_named_from_the_cheapest_model_on():
+    points = pd.DataFrame(
+        {
+            "name": ["large", "small", "bad", "only"],
+            "panel": ["parameters (millions)"] * 3 + ["GFLOPs"],
+            "cost": [9, 1, 5, 2],
+            "number": [1, 2, 0, 1],
+        }
+    )
+    fronts = leaderboard.cost_fronts(points)
+    assert fronts == {"parameters": ["small", "large"], "GFLOPs": ["only"]}
+
+
+def test_a_run_of_models_is_written_as_means_and_as_ranks():
+    ranked = pd.DataFrame(
+        {
+            "model": ["a"],
+            "value": [0.5],
+            "ci_low": [0.4],
+            "ci_high": [0.6],
+            "rank": [1],
+            "rank_low": [1],
+            "rank_high": [2],
+        }
+    )
+    rows = leaderboard.means_and_ranks(ranked).set_index("what")
+    assert rows.loc["mean", ["value", "ci_low", "ci_high"]].tolist() == [0.5, 0.4, 0.6]
+    assert rows.loc["rank", ["value", "ci_low", "ci_high"]].tolist() == [1, 1, 2]
