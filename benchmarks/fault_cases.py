@@ -308,7 +308,7 @@ def two_runs(study: Study, jobs: dict, chance: random.Random) -> tuple[str, str]
     one = (
         second.returncode == 1
         and second.stderr.count("\n") == 1
-        and "Another run works" in second.stderr
+        and "Another run is using" in second.stderr
     )
     return (
         ("refused" if one else "unclear", second.stderr)
