@@ -86,6 +86,18 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.slow)
 
 
+def filled(name: str, rows: Iterable[dict] | pd.DataFrame) -> pd.DataFrame:
+    """A table of a schema with "" or 0 in the columns that `rows` leave open."""
+    from babelatlas.base import tables
+
+    given, empty = pd.DataFrame(rows), tables.empty(name)
+    table = empty.reindex(range(len(given)))
+    for column, kind in empty.dtypes.items():
+        missing = "" if pd.api.types.is_string_dtype(kind) else 0
+        table[column] = given.get(column, missing)
+    return table
+
+
 def read_graph(values: dict, without: Iterable[str] = ()):
     """The rules of a config, given as its values, and its plan; `without`: pages of
     steps that failed.

@@ -7,6 +7,7 @@ from scipy import stats as scipy_stats
 
 from atlas_study.chapters import agreement_of_runs as runs
 from babelatlas.base import tables
+from conftest import filled
 
 LANGS = ["de", "fi", "ja", "sw", "th", "tr", "ar", "ta"]  # of eight families
 
@@ -160,10 +161,7 @@ def test_a_run_pairs_each_data_set_to_classify_with_each_to_retrieve(tmp_path):
         base | found | {"dataset": "xm3600", "lang": "ja", "value": 0.4},
         base | found | {"dataset": "xtd", "lang": "de", "value": 0.9, "model": "other"},
     ]
-    table = pd.DataFrame(rows)
-    for column, kind in tables.empty("languages").dtypes.items():
-        missing = "" if pd.api.types.is_string_dtype(kind) else 0
-        table[column] = table.get(column, missing)
+    table = filled("languages", rows)
     (tmp_path / "scores").mkdir()
     tables.write(table, tmp_path / "scores" / "languages.parquet", "languages")
     names = ["pictograms", "xtd", "xm3600"]

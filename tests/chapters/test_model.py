@@ -6,6 +6,7 @@ import pytest
 
 from atlas_study.chapters import model
 from babelatlas.base import tables
+from conftest import filled
 
 
 def scores(**by_model: list[float]) -> pd.DataFrame:
@@ -97,10 +98,7 @@ def test_boards_stand_in_the_order_of_the_table_and_languages_in_that_of_names(
         for dataset, lang, value in asked
     ]
     (tmp_path / "scores").mkdir()
-    table = pd.DataFrame(rows)
-    for column, kind in tables.empty("languages").dtypes.items():
-        missing = "" if pd.api.types.is_string_dtype(kind) else 0
-        table[column] = table.get(column, missing)
+    table = filled("languages", rows)
     tables.write(table, tmp_path / "scores" / "languages.parquet", "languages")
     scores = model.read_scores(str(tmp_path), ["ours"], ["xm3600", "xtd"], {})
     assert scores["dataset"].tolist() == ["xtd", "xtd", "xm3600"]

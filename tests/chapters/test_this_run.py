@@ -6,6 +6,7 @@ import pytest
 
 from atlas_study.chapters import this_run
 from babelatlas.base import tables
+from conftest import filled
 
 
 def accuracy(**by_model: list[float]) -> pd.DataFrame:
@@ -113,12 +114,8 @@ def _write(folder, written: dict[str, pd.DataFrame]) -> dict[str, str]:
         "training_texts": folder / "models" / "ours" / "training_texts.parquet",
     }
     for name, table in written.items():
-        full = tables.empty(name).reindex(range(len(table)))
-        for column, kind in tables.empty(name).dtypes.items():
-            missing = "" if pd.api.types.is_string_dtype(kind) else 0
-            full[column] = table.get(column, missing)
         places[name].parent.mkdir(parents=True)
-        tables.write(full, places[name], name)
+        tables.write(filled(name, table), places[name], name)
     return {name: str(path) for name, path in places.items()}
 
 

@@ -9,6 +9,7 @@ from scipy import stats as scipy_stats
 
 from atlas_study.chapters import translated_captions as chapter
 from babelatlas.base import published, tables
+from conftest import filled
 
 FAST = {"n_resamples": 100, "seed": 0}
 FIRST, SECOND = "OpenCLIP XLMR-B", "UForm multilingual"
@@ -246,10 +247,7 @@ def test_a_run_on_coco_sm_has_values_by_translator_and_another_says_it_has_none(
             ("google", "t2i median rank", 4.0),
         ]
     ]
-    table = pd.DataFrame(rows)
-    for column, kind in tables.empty("languages").dtypes.items():
-        missing = "" if pd.api.types.is_string_dtype(kind) else 0
-        table[column] = table.get(column, missing)
+    table = filled("languages", rows)
     (tmp_path / "scores").mkdir()
     tables.write(table, tmp_path / "scores" / "languages.parquet", "languages")
     found = chapter.cells_of_run(str(tmp_path), ["ours"])

@@ -8,6 +8,7 @@ import pytest
 
 from babelatlas.base import published, tables
 from babelatlas.base.errors import InputError
+from conftest import filled
 from papercheck import cocosm2023
 
 REPORTS = {
@@ -233,14 +234,10 @@ def results(**more) -> pd.DataFrame:
                 row = {"lang": lang, "captions": captions, "direction": direction}
                 row |= {"query": f"{number}#0", "rank": rank, "tied": 0}
                 rows.append(row | {"ndcg20": 1.0 if lang == "en" else 0.5})
-    table = tables.empty("retrieval").reindex(range(len(rows)))
     given = pd.DataFrame(rows).assign(
         model="m", dataset="coco-sm", n_tied_correct=1, n_right=1, n_candidates=50
     )
-    for column, kind in tables.empty("retrieval").dtypes.items():
-        missing = "" if pd.api.types.is_string_dtype(kind) else 0
-        table[column] = given.get(column, missing)
-    return table.assign(**more)
+    return filled("retrieval", given).assign(**more)
 
 
 def test_the_report_of_own_results_has_their_layout_and_means(tmp_path):

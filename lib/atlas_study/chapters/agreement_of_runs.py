@@ -42,10 +42,8 @@ COLUMNS = ["data", "definition", "method", "value", "ci_low", "ci_high", "ceilin
 COLUMNS += ["corrected", "n", "models", "languages", "reason"]
 # The stamps and photographs of the run that ships: data set, and what it is called.
 STAMPS, NOUNS = "tuxpaint-stamps", "tuxpaint-nouns"
-SAME, PHOTOGRAPHS = (
-    "stamps classified; stamps found",
-    "photographs classified; stamps found",
-)
+SAME = "stamps classified; stamps found"
+PHOTOGRAPHS = "photographs classified; stamps found"
 REAL = {NOUNS: SAME, real_run.WHOLE: PHOTOGRAPHS}
 
 

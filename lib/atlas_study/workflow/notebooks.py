@@ -359,24 +359,27 @@ def module_files(name: str) -> list[Path]:
 
 
 def _reached(names: set[str]) -> set[Path]:
-    """Return the files of modules, and of all that they import; with a module the
-    folder `templates` next to it.
-    """
+    """Return the files of modules, and of all that they need."""
     queue = [file for name in names for file in _files(name)]
     found = set()
     while queue:
         file = queue.pop()
         if file not in found:
-            found |= {file, *(file.parent / "templates").glob("*")}
+            found.add(file)
             queue += _needed(file)
     return found
 
 
 @cache
 def _needed(file: Path) -> list[Path]:
-    """Return the files of the modules that a module imports."""
+    """Return the files of the modules that a module imports, and those of the folder
+    `templates` next to it; a template needs none.
+    """
+    if file.suffix != ".py":
+        return []
     names = _imported(ast.parse(file.read_text(encoding="utf-8")))
-    return [needed for name in sorted(names) for needed in _files(name)]
+    imported = [needed for name in sorted(names) for needed in _files(name)]
+    return [*imported, *(file.parent / "templates").glob("*")]
 
 
 def _imported(tree: ast.Module) -> set[str]:

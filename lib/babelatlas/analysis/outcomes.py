@@ -7,6 +7,7 @@ correct predictions divided by all.
 """
 
 from collections.abc import Iterable
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -37,12 +38,13 @@ def files(results: str, models: Iterable[str], datasets: Iterable[str]) -> pd.Da
         for entry in data_sets.DATASETS
         if entry.task not in ("zero-shot", "retrieval")
     }
+    known = set(tables.of_run(results, "*/*.parquet"))
     rows = []
     for dataset in datasets:
         if dataset in elsewhere:
             continue
         for model in models:
-            rows += _files_of(results, model, dataset)
+            rows += _files_of(known, results, model, dataset)
     if not rows:
         raise InputError(
             "No model, or no data set to classify or to retrieve, is named: give at"
@@ -51,18 +53,17 @@ def files(results: str, models: Iterable[str], datasets: Iterable[str]) -> pd.Da
     return pd.DataFrame(rows, columns=["model", "dataset", "task", "path"])
 
 
-def _files_of(results: str, model: str, dataset: str) -> list[tuple]:
+def _files_of(known: set[Path], results: str, model: str, dataset: str) -> list[tuple]:
     """Return the rows of `files` for a model and a data set; none where the model has
-    tables of other data sets only.
+    tables of other data sets only. `known`: the tables of the run.
     """
     paths = {task: f"{results}/{task}/{model}_{dataset}.parquet" for task in TASKS}
-    known = tables.of_run(results, f"*/{model}_*.parquet")
     present = [
         (model, dataset, task, path)
         for task, path in paths.items()
         if tables.locate(path) in known
     ]
-    if not present and not known:
+    if not present and not any(path.name.startswith(f"{model}_") for path in known):
         raise InputError(
             f"There are no results of {model!r} on {dataset!r}, expected"
             f" {' or '.join(paths.values())}: run the stage of this pair, or name others."

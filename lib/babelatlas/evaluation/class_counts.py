@@ -14,7 +14,7 @@ import pandas as pd
 from scipy.special import gammaln
 
 from babelatlas.base.errors import InputError
-from babelatlas.evaluation.zeroshot import CHUNK, TIE, normalise, scaled
+from babelatlas.evaluation import zeroshot
 from babelatlas.stats import bootstrap
 
 
@@ -36,15 +36,13 @@ def rank_counts(
     n_classes = len(class_wnids)
     target = pd.Index(class_wnids).get_indexer(list(image_wnids))
     labelled = np.flatnonzero(target >= 0)
-    vectors = scaled(classes)
+    vectors = zeroshot.scaled(classes)
     # A share of an image starts at its first rank and ends after its last.
     steps = np.zeros((n_classes, n_classes + 1))
-    for start in range(0, len(labelled), CHUNK):
-        rows = labelled[start : start + CHUNK]
-        scores = normalise(np.asarray(images)[rows]) @ vectors.T
-        right = scores[np.arange(len(rows)), target[rows]][:, None]
-        n_better = (scores > right + TIE).sum(axis=1)
-        n_equal = (np.abs(scores - right) <= TIE).sum(axis=1)
+    for start in range(0, len(labelled), zeroshot.CHUNK):
+        rows = labelled[start : start + zeroshot.CHUNK]
+        scores = zeroshot.normalise(np.asarray(images)[rows]) @ vectors.T
+        n_better, n_equal = zeroshot.places(scores, target[rows])
         np.add.at(steps, (target[rows], n_better), 1 / n_equal)
         np.add.at(steps, (target[rows], n_better + n_equal), -1 / n_equal)
     return steps.cumsum(axis=1)[:, :-1]

@@ -90,10 +90,17 @@ def hits(scores: np.ndarray, target: np.ndarray, k: int = 1) -> np.ndarray:
     >>> hits(np.array([[0.9, 0.1, 0.9], [0.2, 0.8, 0.1]]), np.array([0, 1])).tolist()
     [0.5, 1.0]
     """
+    n_better, n_equal = places(scores, target)
+    return np.clip((k - n_better) / n_equal, 0.0, 1.0)
+
+
+def places(scores: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return for each image how many classes score higher than its own, and how many
+    the same, its own with them: (images,) each. Arguments as of `hits`.
+    """
     right = _right_scores(scores, target)
     n_better = (scores > right + TIE).sum(axis=1)
-    n_equal = (np.abs(scores - right) <= TIE).sum(axis=1)
-    return np.clip((k - n_better) / n_equal, 0.0, 1.0)
+    return n_better, (np.abs(scores - right) <= TIE).sum(axis=1)
 
 
 def tied(scores: np.ndarray, target: np.ndarray) -> np.ndarray:
