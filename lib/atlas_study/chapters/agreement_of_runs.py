@@ -191,10 +191,11 @@ def _correlated(
 ) -> pd.DataFrame:
     """Return the rows of one definition, a row for each method."""
     sizes = {"models": part["model"].nunique(), "languages": part["lang"].nunique()}
-    needed = "models" if definition == OVER_MODELS else "languages"
+    needed = "model" if definition == OVER_MODELS else "language"
+    n_needed = sizes[f"{needed}s"]
     reason = ""
-    if sizes[needed] < fewest:
-        reason = f"{sizes[needed]} {needed}, fewer than {fewest}"
+    if n_needed < fewest:
+        reason = f"{formatting.counted(n_needed, needed)}, fewer than {fewest}"
     elif part["kin"].nunique() < 2:
         reason = "languages of one family"
     elif "covariates" in how and part["classes"].max() == part["classes"].min():
@@ -248,6 +249,17 @@ def points(parts: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     table = pd.concat([part.assign(data=data) for data, part in parts.items()])
     is_few = table["model"].nunique() <= MOST_SERIES
     return table.assign(series=table["model"] if is_few else "all models")
+
+
+def sizes_of(points: pd.DataFrame) -> str:
+    """Return of how many models and languages points are.
+
+    >>> sizes_of(pd.DataFrame({"model": ["a", "a"], "lang": ["de", "en"]}))
+    '1 model and up to 2 languages'
+    """
+    models = formatting.counted(points["model"].nunique(), "model")
+    langs = formatting.counted(points["lang"].nunique(), "language")
+    return f"{models} and up to {langs}"
 
 
 def spearman(found: pd.DataFrame, data: str, definition: str) -> pd.Series:
