@@ -8,9 +8,9 @@ its time and its memory.
 
 A run is written to a folder of its own, as the workflow lays it out: tables of
 classification (a row for each class), retrieval (a row for each query), disambiguation
-(a row for each image and translation of an item) and subsets of classes. Numbers are
-random but plausible: models and languages differ, classes are easy or hard. Nothing in
-them says anything about a model: the names are those of real entries only because
+(a row for each image and translation of an item) and accuracy by number of classes.
+Numbers are random but plausible: models and languages differ, classes are easy or hard.
+Nothing in them says anything about a model: the names are those of real entries only because
 chapters look names up.
 
 Each chapter runs in a process of its own whose memory is limited, as `run_notebook`
@@ -259,38 +259,36 @@ def disambiguation(model: str, size: Size, seed: int = 0) -> pd.DataFrame:
     )
 
 
-def subsets(model: str, size: Size, seed: int = 0) -> pd.DataFrame:
-    """Return made-up outcomes among fewer classes, schema `subsets`: five sizes, twenty
-    times each, and all classes.
-    """
-    rng, ability = _ability(model, size.languages, seed)
-    told = {
+def curves(model: str, size: Size, seed: int = 0) -> pd.DataFrame:
+    """Return made-up accuracies by number of classes, schema `curves`: from 2 to all."""
+    _, ability = _ability(model, size.languages, seed)
+    columns = {
         "model": [model],
         "dataset": ["imagenet-1k"],
         "labels": ["imagenet-1k"],
         "prompts": ["label"],
     }
-    told |= {name: [value] for name, value in PROTOCOL.items()} | {
-        "lang": codes(size.languages)
-    }
-    sizes = [n for n in (10, 50, 100, 333, 666) if n < size.classes]
-    parts = []
-    for n, times in [*((n, 20) for n in sizes), (size.classes, 1)]:
-        part = _grid(**told, n_classes=[n], number=list(range(times)))
-        chance = np.repeat(_share(ability - np.log10(n) + 2), times)
-        parts.append(
-            part.assign(
-                n_correct=rng.binomial(50 * n, chance).astype(float), n_images=50 * n
-            )
-        )
-    return pd.concat(parts, ignore_index=True)
+    columns |= {name: [value] for name, value in PROTOCOL.items()}
+    n_classes = list(range(2, size.classes + 1))
+    table = _grid(**columns, lang=codes(size.languages), n_classes=n_classes)
+    value = _share(
+        np.repeat(ability, len(n_classes)) - np.log10(table["n_classes"]) + 2
+    )
+    n_images = 50 * size.classes
+    return table.assign(
+        value=value,
+        ci_low=value - 0.01,
+        ci_high=value + 0.01,
+        n_images=n_images,
+        n_at_rank=n_images / size.classes,
+    )
 
 
 MADE = {
     "zeroshot": zeroshot,
     "retrieval": retrieval,
     "disambiguation": disambiguation,
-    "subsets": subsets,
+    "curves": curves,
 }
 
 

@@ -2,7 +2,7 @@
 
 study.jobs["label_sets"] = study.with_other_label_sets()
 study.jobs["protocols"] = study.varied()
-study.jobs["subsets"] = study.unrestricted()
+study.jobs["curves"] = study.unrestricted()
 
 
 def as_evaluated(wildcards):
@@ -80,19 +80,18 @@ def label_set_name(wildcards):
     return Path(study.material(wildcards.dataset)["labels"]).stem
 
 
-rule subsets:
+rule curves:
     "Classify among fewer classes: is a score comparable across numbers of classes?"
     input:
         *code("77_subsets"),
         vectors=at("embeddings/{model}/{dataset}.npz"),
     output:
         page=page("77_subsets_{model}_{dataset}"),
-        output=at("subsets/{model}_{dataset}.parquet"),
-        curves=at("curves/{model}_{dataset}.parquet"),
+        output=at("curves/{model}_{dataset}.parquet"),
     log:
         log_of("77_subsets_{model}_{dataset}"),
     wildcard_constraints:
-        **only("subsets"),
+        **only("curves"),
     params:
         **told("77_subsets", labels=label_set_name),
     resources:

@@ -71,14 +71,14 @@ def test_a_model_or_a_data_set_more_is_a_job_for_each_of_the_others_and_what_rea
         (
             {"models": tiny["models"][:2]},
             {},
-            {"zeroshot", "retrieval", "subsets", "protocols"},
+            {"zeroshot", "retrieval", "curves", "protocols"},
         ),
         (
             model,
             {
                 "zeroshot": 1,
                 "retrieval": 1,
-                "subsets": 1,
+                "curves": 1,
                 "protocols": 1,
                 "chapter_43_model": 4,
             },
@@ -87,7 +87,7 @@ def test_a_model_or_a_data_set_more_is_a_job_for_each_of_the_others_and_what_rea
         (
             dataset,
             {"retrieval": 3},
-            {"zeroshot", "subsets", "protocols", "disambiguation"},
+            {"zeroshot", "curves", "protocols", "disambiguation"},
         ),
     ):
         done = snakemake(

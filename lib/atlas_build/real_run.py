@@ -30,6 +30,8 @@ def build(folder: Path) -> dict[Path, pd.DataFrame | dict[str, np.ndarray]]:
     for name in real_run.TABLES:
         file = stored_vectors.FOLDER / f"{name}.parquet"
         files[file] = real_run.read(name, folder)
+    curves = stored_vectors.FOLDER / "curves.parquet"
+    files[curves] = at_shipped_sizes(files[curves])
 
     home = stamps.fetch(datasets.get_dataset("tuxpaint-stamps").places)
     versions = real_run.made(folder).items()
@@ -37,6 +39,21 @@ def build(folder: Path) -> dict[Path, pd.DataFrame | dict[str, np.ndarray]]:
     files[real_run.MADE] = pd.DataFrame(versions, columns=["name", "version"])
     files[real_run.TOKENS] = count_tokens(folder)
     return files | vectors(folder)
+
+
+def at_shipped_sizes(curves: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of curves (schema `curves`) that ship: round numbers of classes,
+    and all classes of each language.
+
+    >>> curves = pd.DataFrame({"n_classes": range(2, 124), "lang": "de"})
+    >>> curves = curves.assign(dataset="d", model="m")
+    >>> at_shipped_sizes(curves)["n_classes"].tolist()[-5:]
+    [85, 90, 95, 100, 123]
+    """
+    sizes = {*range(2, 21), *range(25, 101, 5), *range(150, 1001, 50)}
+    key = ["dataset", "model", "lang"]
+    is_whole = curves["n_classes"] == curves.groupby(key)["n_classes"].transform("max")
+    return curves[is_whole | curves["n_classes"].isin(sizes)].reset_index(drop=True)
 
 
 def vectors(folder: Path) -> dict[Path, dict[str, np.ndarray]]:

@@ -54,18 +54,15 @@ def test_curves_of_a_run_are_those_of_its_models_in_their_order(tmp_path):
     assert chapter.lead(none, [2, 5]) == ""
 
 
-def test_real_curves_are_means_over_the_subsets_that_ship(tmp_path):
+def test_real_curves_are_those_that_ship(tmp_path):
     found = chapter.real_curves(str(tmp_path), ["bridge-lite2"])
     row = chapter.at(found, "bridge-lite2", "de").query("n_classes == 100").iloc[0]
-    subsets = real_run.read("subsets").query(
+    shipped = real_run.read("curves").query(
         "model == 'bridge-lite2' and dataset == 'imagenet-photos' and lang == 'de'"
         " and n_classes == 100"
     )
-    assert row["value"] == pytest.approx(
-        (subsets["n_correct"] / subsets["n_images"]).mean()
-    )
-    assert row["n_images"] == 100
-    assert np.isnan(row["ci_low"])
+    assert row["value"] == shipped["value"].item()
+    assert row["ci_low"] < row["value"] < row["ci_high"]
 
 
 def test_a_doubling_costs_what_the_line_says():

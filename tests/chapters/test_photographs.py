@@ -41,7 +41,6 @@ def equal_of(rows):
     )
     table = table.rename_axis("lang").reset_index()
     table["language"] = table["lang"].map(photographs.languages.name)
-    table = table.assign(n_subsets=5)
     table = table.sort_values("value", ascending=False, kind="stable")
     rest = table[table["lang"] != "en"]
     english = table.set_index("lang")["value"].get("en", np.nan)
@@ -79,11 +78,12 @@ def test_accuracies_have_the_number_of_classes_of_their_own_language():
     assert scores["n"].to_list() == [50, 50, 30]
 
 
-SUBSETS = {  # language -> correct of 10 photographs in each of two subsets
-    "en": [9, 8],
-    "de": [6, 6],
-    "fr": [5, 6],
-    "ja": [1, 2],
+# Language -> accuracy among 100 classes, and half of its interval.
+AMONG_100 = {
+    "en": (0.85, 0.05),
+    "de": (0.6, 0.1),
+    "fr": (0.55, 0.1),
+    "ja": (0.15, 0.05),
 }
 
 
@@ -103,29 +103,31 @@ def own():
 
 
 @pytest.fixture
-def subsets(monkeypatch):
+def curves(monkeypatch):
     rows = [
-        ("m", "imagenet-photos", lang, 100, number, n_correct, 10)
-        for lang, right in SUBSETS.items()
-        for number, n_correct in enumerate(right)
+        ("m", "imagenet-photos", lang, 100, value, value - half, value + half)
+        for lang, (value, half) in AMONG_100.items()
     ]
-    columns = ["model", "dataset", "lang", "n_classes", "number", "n_correct"]
-    table = pd.DataFrame(rows, columns=[*columns, "n_images"])
+    columns = ["model", "dataset", "lang", "n_classes", "value", "ci_low", "ci_high"]
+    table = pd.DataFrame(rows, columns=columns)
     larger = table[table["lang"] == "en"].assign(n_classes=300)
-    other = table.assign(model="other", n_correct=0)
-    table = pd.concat([table, larger, other, other.assign(n_classes=400)])
-    patch_tables(monkeypatch, subsets=table)
+    other = table.assign(model="other", value=0.0)
+    parts = [table, larger, other, other.assign(n_classes=400)]
+    table = pd.concat(parts, ignore_index=True)
+    patch_tables(monkeypatch, curves=table)
     return table
 
 
-def test_equal_classes_are_means_of_subsets_and_english_is_no_competitor(own, subsets):
+def test_equal_classes_are_those_of_the_curves_and_english_is_no_competitor(
+    own, curves
+):
     equal = photographs.equal_classes(own, 100, "m", "imagenet-photos", "")
     values = equal.table.set_index("lang")["value"].to_dict()
     assert values == pytest.approx({"en": 0.85, "de": 0.6, "fr": 0.55, "ja": 0.15})
     assert list(values) == ["en", "de", "fr", "ja"]
     assert equal.english == pytest.approx(0.85)
     assert equal.rest["lang"].to_list() == ["de", "fr", "ja"]
-    # The z of a difference, from the halves of intervals with all classes.
+    # The z of a difference, from the halves of intervals.
     z = [
         1.959964 * 0.05 / np.hypot(0.1, 0.1),
         1.959964 * 0.45 / np.hypot(0.1, 0.05),
@@ -135,31 +137,29 @@ def test_equal_classes_are_means_of_subsets_and_english_is_no_competitor(own, su
     assert equal.near["lang"].to_list() == ["fr"]
 
 
-def test_languages_near_the_highest_are_found_with_holms_correction(own, subsets):
-    is_french = (subsets["lang"] == "fr") & (subsets["model"] == "m")
-    subsets.loc[is_french, "n_correct"] = [4, 3]
+def test_languages_near_the_highest_are_found_with_holms_correction(own, curves):
+    of_model = curves["model"] == "m"
+    curves.loc[of_model & (curves["lang"] == "fr"), "value"] = 0.35
     # Both differences are 2.1 standard errors: p is 0.036 alone, and 0.071 of two.
     for lang, gap in {"fr": 0.25, "ja": 0.45}.items():
         half = np.sqrt((1.959964 * gap / 2.1) ** 2 - 0.1**2)
-        own.loc[own["lang"] == lang, "ci_high"] = 0.5 + half
-        own.loc[own["lang"] == lang, "ci_low"] = 0.5 - half
+        of_lang = of_model & (curves["lang"] == lang)
+        curves.loc[of_lang, ["ci_low", "ci_high"]] = [0.5 - half, 0.5 + half]
     equal = photographs.equal_classes(own, 100, "m", "imagenet-photos", "")
     assert equal.near["lang"].to_list() == ["fr", "ja"]
 
 
-def test_a_number_of_classes_without_subsets_is_refused_with_those_there_are(
-    own, subsets
-):
+def test_a_number_of_classes_without_accuracy_is_refused_with_the_nearest(own, curves):
     with pytest.raises(InputError, match=r"give fixed one of 100, 300\."):
         photographs.equal_classes(own, 200, "m", "imagenet-photos", "")
 
 
-def test_the_highest_stand_beside_what_they_have_with_all_classes(own, subsets):
+def test_the_highest_stand_beside_what_they_have_with_all_classes(own, curves):
     equal = photographs.equal_classes(own, 100, "m", "imagenet-photos", "")
     drawn = photographs.highest(equal, own, 100, 2)
     assert drawn["row"].to_list() == ["English (900)", "German (600)"] * 2
     assert drawn["value"].to_list() == pytest.approx([0.85, 0.6, 0.85, 0.55])
-    assert drawn["ci_low"].isna().to_list() == [True, True, False, False]
+    assert drawn["ci_low"].to_list() == pytest.approx([0.8, 0.5, 0.8, 0.5])
     series = ["100 random classes"] * 2 + ["all its classes"] * 2
     assert drawn["series"].to_list() == series
 

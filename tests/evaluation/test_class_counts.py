@@ -125,3 +125,30 @@ def test_one_class_has_no_curve_and_no_image_or_a_size_too_large_is_told():
         InputError, match="Of 3 classes 1 to 3 can be drawn, got 2 to 4"
     ):
         class_counts.chances(3, [2, 4])
+    with pytest.raises(InputError, match="from 1 to 3, got 4 columns"):
+        class_counts.curve(np.ones((3, 4)))
+
+
+def test_a_curve_holds_the_counts_of_ranks():
+    counts = class_counts.rank_counts(*world(8, ties=True))
+    curve = class_counts.curve(counts, 20)
+    at_first = curve["value"].iloc[-1] * curve["n_images"].iloc[0]
+    assert curve["n_at_rank"].tolist() == pytest.approx(counts.sum(axis=0)[1:].tolist())
+    assert at_first + curve["n_at_rank"].sum() == pytest.approx(40)
+
+
+def test_a_line_over_the_logarithm_is_that_of_least_squares():
+    counts = class_counts.rank_counts(*world(9, n_classes=32, n_images=400))
+    sizes = [2, 4, 8, 16, 64]
+    line = class_counts.log_linear(counts, sizes, 200).iloc[0]
+    curve = class_counts.curve(counts, 20, sizes=[2, 4, 8, 16, 32])
+    slope = np.polyfit([1, 2, 3, 4, 5], 100 * curve["value"], 1)[0]
+    assert line["per_doubling"] == pytest.approx(slope)
+    assert line["ci_low"] < slope < line["ci_high"]
+    assert line["n"] == 5
+
+
+def test_two_numbers_of_classes_have_no_line():
+    counts = class_counts.rank_counts(*world(9))
+    assert "any line passes" in class_counts.log_linear(counts, [2])["reason"][0]
+    assert class_counts.log_linear(np.ones((1, 1)), [2])["reason"][0] == "no results"

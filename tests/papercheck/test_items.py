@@ -215,7 +215,7 @@ def test_no_item_leaves_the_table_and_no_state_gets_worse():
         ({"function": "babelatlas.models.loaders.mclip.absent"}, "no function babel"),
         ({"notebook": "notebooks/stages/99_absent.ipynb"}, "no notebook notebooks"),
         ({"parameters": "absent=1"}, "absent"),
-        ({"parameters": "n_subsets=0"}, "n_subsets"),
+        ({"parameters": "n_subsets=-1"}, "n_subsets"),
         ({"config": "imagenet-1k absent"}, "no config has absent"),
         ({"command": "make absent"}, "no command make absent"),
         ({"command": "make book CONFIG=config/absent.yml"}, "no command make book"),

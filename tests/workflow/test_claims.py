@@ -331,10 +331,9 @@ def number_of_classes(charts: Charts) -> list[str]:
     curves = curves[
         (curves["model"] == "bridge-lite2") & (curves["language"] == "English")
     ]
-    subsets = pd.read_parquet(DATA / "real_run" / "subsets.parquet")
-    subsets = subsets[subsets["dataset"] == "imagenet-photos"]
-    subsets["value"] = subsets["n_correct"] / subsets["n_images"]
-    means = subsets.groupby(["model", "lang", "n_classes"])["value"].mean().unstack()
+    shipped = pd.read_parquet(DATA / "real_run" / "curves.parquet")
+    shipped = shipped[shipped["dataset"] == "imagenet-photos"]
+    means = shipped.pivot(index=["model", "lang"], columns="n_classes", values="value")
     lowest = []
     for model in ("bridge-lite2", "bridge-lite0"):
         kept = means.loc[model].dropna(subset=100)

@@ -74,7 +74,7 @@ def test_a_dry_run_plans_every_step_of_the_demonstration(tmp_path, config):
     ] == [3] * 5
     assert [
         found[name]
-        for name in ("protocols", "label_sets", "subsets", "chapter_43_model")
+        for name in ("protocols", "label_sets", "curves", "chapter_43_model")
     ] == [3] * 4
     assert (found["labels"], found["adapt"], found["zeroshot_stored"]) == (3, 2, 2)
     assert not {"translators", "statements"} & found.keys()
@@ -223,7 +223,7 @@ def test_a_limit_goes_to_the_stages_of_evaluation_and_its_run_has_a_folder_and_t
         "reasoning",
         "protocols",
     }
-    assert jobs["subsets"]["vectors"].startswith("results/demo-first-3/")
+    assert jobs["curves"]["vectors"].startswith("results/demo-first-3/")
     titles = [graph.rules[rule].params.title({}) for rule in graph.plan.rules]
     assert all(title.endswith("first 3 only") for title in titles)
     config["parameters"]["68_retrieval"] = {"limit": 2}
@@ -389,7 +389,7 @@ def test_a_changed_parameter_changes_what_snakemake_reruns_by(config):
         rules = read_graph(values).rules
         jobs = {
             "chapter_42_disambiguation": {},
-            "subsets": {"model": "picto-en", "dataset": "pictograms"},
+            "curves": {"model": "picto-en", "dataset": "pictograms"},
         }
         found = {}
         for name, job in jobs.items():
@@ -402,7 +402,7 @@ def test_a_changed_parameter_changes_what_snakemake_reruns_by(config):
     before = told({})
     for notebook, parameters, rule in (
         ("42_disambiguation", {"n_resamples": 21}, "chapter_42_disambiguation"),
-        ("77_subsets", {"n_subsets": 3}, "subsets"),
+        ("77_subsets", {"n_subsets": 3}, "curves"),
     ):
         after = told({notebook: parameters})
         changed = {name.split()[0] for name in before if before[name] != after[name]}
@@ -600,7 +600,7 @@ def test_nothing_is_left_to_do_after_a_run_and_a_changed_parameter_reruns_only_w
             {"n_resamples": 21},
             {"chapter_42_disambiguation", "book"},
         ),
-        ("77_subsets", {"n_subsets": 3}, {"subsets", "book"}),
+        ("77_subsets", {"n_subsets": 3}, {"curves", "book"}),
         ("61_labels", {"languages": ["de", "hi"]}, {"labels", "zeroshot", "book"}),
     ):
         values = configs.read(ROOT / "tests" / "tiny.yml")

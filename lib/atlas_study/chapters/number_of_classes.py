@@ -4,7 +4,6 @@ languages keep their order.
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
 import pandas as pd
 
 from babelatlas.analysis import real_run
@@ -43,22 +42,12 @@ def curves_of_run(
 def real_curves(results: str, models: Sequence[str]) -> pd.DataFrame:
     """Return accuracy of real models on photographs by number of classes: COLUMNS.
 
-    Exact, of the run in `results` where it evaluated the photographs itself; else means
-    over the random subsets that ship, without intervals.
+    Of the run in `results` where it evaluated the photographs itself, else what ships,
+    which has round numbers of classes.
     """
-    if real_run.own(results):
-        exact = curves_of_run(results, models, [real_run.WHOLE])
-        if len(exact):
-            return exact
-    subsets = real_run.read("subsets")
-    is_asked = subsets["model"].isin(models) & (subsets["dataset"] == real_run.WHOLE)
-    subsets = subsets[is_asked & (subsets["n_classes"] > 1)]
-    key = ["dataset", "model", "lang", "n_classes"]
-    counts = subsets.groupby(key, as_index=False)[["n_correct", "n_images"]].mean()
-    means = counts.assign(
-        value=counts["n_correct"] / counts["n_images"], ci_low=np.nan, ci_high=np.nan
-    )
-    return means[COLUMNS]
+    curves = real_run.read("curves", results)
+    is_asked = curves["model"].isin(models) & (curves["dataset"] == real_run.WHOLE)
+    return protocol.single(curves[is_asked])[COLUMNS].reset_index(drop=True)
 
 
 def shown_languages(curves: pd.DataFrame, wanted: Sequence[str]) -> list[str]:

@@ -70,25 +70,24 @@ def equal_classes(
 ) -> Equal:
     """Return a model's accuracy in every language among as many random classes.
 
-    `own`: its accuracies with all classes (`accuracies`), whose intervals serve for the
-    comparison with the highest, Holm-adjusted. Raises InputError for a number of classes
-    of which there are no subsets.
+    `own`: its accuracies with all classes (`accuracies`). Differences from the highest
+    are tested by their intervals over classes, Holm-adjusted. Raises InputError for a
+    number of classes that there is no accuracy for.
     """
-    subsets = real_run.read("subsets", results)
-    of_model = (subsets["dataset"] == dataset) & (subsets["model"] == model)
-    in_english = of_model & (subsets["lang"] == "en")
-    sizes = sorted(subsets.loc[in_english, "n_classes"].unique())
+    curves = real_run.read("curves", results)
+    of_model = (curves["dataset"] == dataset) & (curves["model"] == model)
+    sizes = curves.loc[of_model & (curves["lang"] == "en"), "n_classes"].unique()
     if n_classes not in sizes:
+        nearest = sorted(sizes, key=lambda size: abs(size - n_classes))[:5]
         raise InputError(
-            f"No subsets of {n_classes} classes for {model} on {dataset}; give fixed one"
-            f" of {', '.join(map(str, sizes))}."
+            f"No accuracy among {n_classes} classes for {model} on {dataset}; give fixed"
+            f" one of {', '.join(map(str, sorted(nearest)))}."
         )
     table = real_run.equal_classes(n_classes, model, dataset, results)
     table = table.merge(own[["lang", "language", "classes", "family"]])
     table = table.sort_values("value", ascending=False, kind="stable")
     rest = table[table["lang"] != "en"]
-    ends = own.set_index("lang").loc[rest["lang"]]
-    half = (ends["ci_high"] - ends["ci_low"]).to_numpy() / 2
+    half = (rest["ci_high"] - rest["ci_low"]).to_numpy() / 2
     below = rest["value"].iloc[0] - rest["value"].to_numpy()[1:]
     z = norm.ppf(0.975) * below / np.hypot(half[0], half[1:])
     near = rest[1:][multiple_comparisons.holm(2 * norm.sf(z)) >= 0.05]
@@ -109,9 +108,7 @@ def highest(
     """Return the languages with the highest accuracy among equal classes, and below it
     what they have with all their classes (`series`).
     """
-    first = equal.table.head(number).assign(
-        series=f"{n_classes} random classes", ci_low=np.nan, ci_high=np.nan
-    )
+    first = equal.table.head(number).assign(series=f"{n_classes} random classes")
     whole = own.set_index("lang").loc[first["lang"]].reset_index()
     drawn = pd.concat(
         [first, whole.assign(series="all its classes")], ignore_index=True

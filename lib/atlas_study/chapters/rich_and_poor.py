@@ -1,8 +1,8 @@
 """Accuracy in languages with few and with many labelled classes: with all classes of a
 language, and with as many in every language.
 
-Published means come from Geigle et al. (2024); real models that this study ran have
-random subsets of their classes (schema `subsets`).
+Published means come from Geigle et al. (2024), who drew random subsets; real models that
+this study ran have exact means over all subsets (schema `curves`).
 """
 
 from collections.abc import Sequence
@@ -18,6 +18,7 @@ from babelatlas.stats import bootstrap
 KEY = ["model", "lang"]
 # Groups of languages from few labels to many.
 GROUPS = [*languages.GROUPS, "English"]
+NEAREST = 5  # numbers of classes that a message names
 TABLES = {"2": "all classes (Table 2)", "3": "100 classes (Table 3)"}
 
 
@@ -55,57 +56,49 @@ def _in_order(scores: pd.DataFrame, last: str) -> pd.DataFrame:
     return scores.astype(dict.fromkeys(orders, str))
 
 
-def read_subsets(
+def read_curves(
     results: str, dataset: str, models: Sequence[str], size: int, least: int
 ) -> pd.DataFrame:
-    """Return accuracies by random subset of the classes: a run's, or else those that
-    ship.
+    """Return accuracy by number of classes: a run's, or else that which ships.
 
-    Schema `subsets`, and value (accuracy, a fraction) and order (`of_models`). Raises
-    InputError as `of_run_or_shipped` and `protocol.single` do.
+    Schema `curves`, and order (`of_models`). Raises InputError as `of_run_or_shipped`
+    and `protocol.single` do.
     """
-    files = tables.of_run(results, f"subsets/*_{dataset}.parquet")
-    of_run = [tables.read(file, "subsets") for file in files]
-    of_run = pd.concat([tables.empty("subsets"), *of_run])
-    subsets = of_run_or_shipped(
+    files = tables.of_run(results, f"curves/*_{dataset}.parquet")
+    of_run = [tables.read(file, "curves") for file in files]
+    of_run = pd.concat([tables.empty("curves"), *of_run])
+    curves = of_run_or_shipped(
         of_models(of_run, dataset, models),
-        of_models(real_run.read("subsets"), dataset, models),
+        of_models(real_run.read("curves"), dataset, models),
         size,
         least,
     )
-    subsets = protocol.single(subsets)
-    return subsets.assign(value=subsets["n_correct"] / subsets["n_images"])
+    return protocol.single(curves)
 
 
 def of_models(
-    subsets: pd.DataFrame, dataset: str, models: Sequence[str]
+    curves: pd.DataFrame, dataset: str, models: Sequence[str]
 ) -> pd.DataFrame:
-    """Return the subsets of a data set, without English, of those `models` that it has,
+    """Return the curves of a data set, without English, of those `models` that it has,
     or of all where it has none.
 
     Column order: the place of the model among those shown.
     """
-    subsets = subsets[(subsets["dataset"] == dataset) & (subsets["lang"] != "en")]
-    evaluated = set(subsets["model"])
+    curves = curves[(curves["dataset"] == dataset) & (curves["lang"] != "en")]
+    evaluated = set(curves["model"])
     shown = [model for model in models if model in evaluated] or sorted(evaluated)
-    subsets = subsets[subsets["model"].isin(shown)]
-    return subsets.assign(order=subsets["model"].map(shown.index)).reset_index(
-        drop=True
-    )
+    curves = curves[curves["model"].isin(shown)]
+    return curves.assign(order=curves["model"].map(shown.index)).reset_index(drop=True)
 
 
-def sizes_offered(subsets: pd.DataFrame, least: int) -> list[int]:
-    """Return the numbers of classes that at least `least` languages can be cut to for
-    every model, ascending.
+def sizes_offered(curves: pd.DataFrame, least: int) -> list[int]:
+    """Return the numbers of classes that at least `least` languages have for every
+    model, ascending.
 
-    A language counts where it has random subsets of this size: a number that is all
-    that one language has is no subset of others. `subsets`: of one data set, schema
-    `subsets`.
+    `curves`: of one data set, schema `curves`.
     """
-    all_classes = subsets.groupby(KEY)["n_classes"].transform("max")
-    random_subsets = subsets[subsets["n_classes"] < all_classes]
-    n_models = random_subsets.groupby(["n_classes", "lang"])["model"].nunique()
-    with_every_model = n_models[n_models == subsets["model"].nunique()]
+    n_models = curves.groupby(["n_classes", "lang"])["model"].nunique()
+    with_every_model = n_models[n_models == curves["model"].nunique()]
     n_languages = with_every_model.groupby("n_classes").size()
     return sorted(n_languages.index[n_languages >= least].tolist())
 
@@ -113,10 +106,10 @@ def sizes_offered(subsets: pd.DataFrame, least: int) -> list[int]:
 def of_run_or_shipped(
     of_run: pd.DataFrame, shipped: pd.DataFrame, size: int, least: int
 ) -> pd.DataFrame:
-    """Return a run's subsets where these offer `size` (`sizes_offered`), else those
-    that ship.
+    """Return a run's curves where these offer `size` (`sizes_offered`), else those that
+    ship.
 
-    Raises InputError, with the sizes that there are, where neither does.
+    Raises InputError, with the nearest sizes that there are, where neither does.
     """
     sizes_of_run = sizes_offered(of_run, least)
     sizes_shipped = sizes_offered(shipped, least)
@@ -124,25 +117,25 @@ def of_run_or_shipped(
         return of_run
     if size in sizes_shipped:
         return shipped
-    sizes = sorted({*sizes_of_run, *sizes_shipped})
+    sizes = sorted({*sizes_of_run, *sizes_shipped}, key=lambda other: abs(other - size))
     advice = "another data set, since this one has none"
     if sizes:
-        advice = f"one of {', '.join(map(str, sizes))}"
+        advice = f"one of {', '.join(map(str, sorted(sizes[:NEAREST])))}"
     raise InputError(
-        f"Random subsets of {size} classes should be there in at least {least}"
-        f" languages, and are not: give {advice}."
+        f"Accuracy among {size} classes should be there in at least {least} languages,"
+        f" and is not: give {advice}."
     )
 
 
-def means_by_group(subsets: pd.DataFrame, size: int, **options) -> pd.DataFrame:
+def means_by_group(curves: pd.DataFrame, size: int, **options) -> pd.DataFrame:
     """Return mean accuracy by series, model and group, over the languages of
     `all_and_fixed`.
 
     Columns: series, model, group, value, ci_low, ci_high (fractions; over families, NaN
     for one family), n (languages). `options`: of `bootstrap.group_means`.
     """
-    orders = subsets[["model", "order"]].drop_duplicates()
-    scores = all_and_fixed(subsets, size).merge(orders, on="model")
+    orders = curves[["model", "order"]].drop_duplicates()
+    scores = all_and_fixed(curves, size).merge(orders, on="model")
     n_classes = scores.groupby("lang")["n_classes"].first()
     scores["group"] = languages.grouped(scores["lang"], {}, n_classes)
     scores["family"] = scores["lang"].map(languages.families(n_classes.index))
@@ -152,27 +145,27 @@ def means_by_group(subsets: pd.DataFrame, size: int, **options) -> pd.DataFrame:
     return means.astype({"group": str})
 
 
-def all_and_fixed(subsets: pd.DataFrame, size: int) -> pd.DataFrame:
+def all_and_fixed(curves: pd.DataFrame, size: int) -> pd.DataFrame:
     """Return the accuracy of each model in each language with all classes, and with
     `size` of them.
 
     One row for each model, language and series ("all classes", "50 classes"): value
-    (the mean over random subsets, a fraction), n_classes (all that the language has,
+    (the mean over all subsets, a fraction), n_classes (all that the language has,
     the fewest of the models). All models and both series have the same languages: those
     with `size` or more classes for every model.
     """
-    all_classes = subsets.groupby(KEY)["n_classes"].transform("max")
+    all_classes = curves.groupby(KEY)["n_classes"].transform("max")
     series = {
-        "all classes": subsets[subsets["n_classes"] == all_classes],
-        f"{size} classes": subsets[subsets["n_classes"] == size],
+        "all classes": curves[curves["n_classes"] == all_classes],
+        f"{size} classes": curves[curves["n_classes"] == size],
     }
-    means = [
-        rows.groupby(KEY)["value"].mean().rename(name) for name, rows in series.items()
+    accuracies = [
+        rows.set_index(KEY)["value"].rename(name) for name, rows in series.items()
     ]
-    both = pd.concat(means, axis=1).dropna().reset_index()
+    both = pd.concat(accuracies, axis=1).dropna().reset_index()
     n_models = both.groupby("lang")["model"].transform("size")
-    both = both[n_models == subsets["model"].nunique()]
-    least_classes = subsets.groupby(KEY)["n_classes"].max().groupby("lang").min()
+    both = both[n_models == curves["model"].nunique()]
+    least_classes = curves.groupby(KEY)["n_classes"].max().groupby("lang").min()
 
     table = both.melt(KEY, list(series), "series", "value")
     return table.assign(n_classes=table["lang"].map(least_classes))

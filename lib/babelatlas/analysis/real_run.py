@@ -39,7 +39,7 @@ DATASETS = (
 TABLES = {
     "zeroshot": "zeroshot",
     "retrieval": "retrieval",
-    "subsets": "subsets",
+    "curves": "curves",
     "protocols": "protocols",
     "predictions": "predictions",
     "words": "zeroshot",
@@ -67,18 +67,17 @@ def equal_classes(
     n_classes: int, model: str, dataset: str = WHOLE, results: str | os.PathLike = ""
 ) -> pd.DataFrame:
     """Return a model's accuracy in every language that has so many classes, among that
-    many: lang, value, n_subsets.
+    many: lang, value, ci_low, ci_high.
 
-    `value`: top-1 accuracy, a fraction, the mean over random subsets of `n_classes`
-    classes.
+    `value`: top-1 accuracy, a fraction, the mean over all subsets of `n_classes`
+    classes; the interval is over the classes. What ships has some numbers of classes
+    (2 to 20, then round ones), a run of one's own all.
     """
-    rows = read("subsets", results).query(
+    rows = read("curves", results).query(
         "dataset == @dataset and model == @model and n_classes == @n_classes"
     )
-    rows = rows.assign(value=rows["n_correct"] / rows["n_images"])
-    return rows.groupby("lang", as_index=False).agg(
-        value=("value", "mean"), n_subsets=("value", "size")
-    )
+    columns = ["lang", "value", "ci_low", "ci_high"]
+    return rows.sort_values("lang", kind="stable")[columns].reset_index(drop=True)
 
 
 def own(results: str | os.PathLike) -> bool:

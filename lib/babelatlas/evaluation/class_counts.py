@@ -15,7 +15,9 @@ from scipy.special import gammaln
 
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import zeroshot
-from babelatlas.stats import bootstrap
+from babelatlas.stats import bootstrap, regression
+
+POINTS = 100  # of a whole
 
 
 def rank_counts(
@@ -73,18 +75,46 @@ def curve(
     counts: np.ndarray, n_resamples: int = 1000, seed: int = 0, sizes: Iterable = ()
 ) -> pd.DataFrame:
     """Return accuracy among every number of classes from 2 to all: n_classes, value (a
-    fraction), ci_low, ci_high, n_images.
+    fraction), ci_low, ci_high, n_images, n_at_rank.
 
     `counts`: as `rank_counts` gives them; `sizes`: numbers of classes, in place of all.
     The 95 % interval is over the classes that are tested, which are resampled with
-    their images; the names that they are told from stay. Empty where there are fewer
-    than two classes. Raises InputError where no class has an image.
+    their images; the names that they are told from stay. `n_at_rank`: the images whose
+    class has the rank `n_classes` among all, so that the curve holds the counts of
+    ranks, too. Empty where there are fewer than two classes. Raises InputError where no
+    class has an image, or ranks do not fit the number of classes.
     """
+    columns = ["n_classes", "value", "ci_low", "ci_high", "n_images", "n_at_rank"]
+    counts = np.asarray(counts, float)
     n_classes = len(counts)
-    sizes = np.array([*sizes] or range(2, n_classes + 1))
-    columns = ["n_classes", "value", "ci_low", "ci_high", "n_images"]
     if n_classes < 2:
         return pd.DataFrame(columns=columns)
+    sizes = np.array([*sizes] or range(2, n_classes + 1))
+    value, resampled = _accuracies(counts, sizes, n_resamples, seed)
+    low, high = bootstrap.percentile_interval(resampled, n_clusters=n_classes)
+    table = {
+        "n_classes": sizes,
+        "value": value,
+        "ci_low": np.minimum(low, value),
+        "ci_high": np.maximum(high, value),
+        "n_images": round(counts.sum()),
+        "n_at_rank": counts.sum(axis=0)[sizes - 1],
+    }
+    return pd.DataFrame(table)
+
+
+def _accuracies(
+    counts: np.ndarray, sizes: np.ndarray, n_resamples: int, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return accuracy among each number of classes (sizes), and with the tested classes
+    resampled (resamples, sizes).
+    """
+    n_classes, n_ranks = counts.shape
+    if n_ranks != n_classes:
+        raise InputError(
+            f"Ranks among {n_classes} classes should be counted from 1 to {n_classes},"
+            f" got {n_ranks} columns: count them among the labels of one language."
+        )
     n_images = counts.sum(axis=1)
     if not n_images.any():
         raise InputError("No class of the labels has an image: add some.")
@@ -92,9 +122,29 @@ def curve(
     weights = bootstrap.resample_weights(n_classes, n_resamples, seed)
     drawn = weights @ n_images
     resampled = (weights @ right)[drawn > 0] / drawn[drawn > 0, None]
-    low, high = bootstrap.percentile_interval(resampled, n_clusters=n_classes)
-    value = right.sum(axis=0) / n_images.sum()
-    ends = [np.minimum(low, value), np.maximum(high, value)]
-    n_images = round(n_images.sum())
-    table = [sizes, value, *ends, np.full(len(sizes), n_images)]
-    return pd.DataFrame(dict(zip(columns, table, strict=True)))
+    return right.sum(axis=0) / n_images.sum(), resampled
+
+
+def log_linear(
+    counts: np.ndarray, sizes: Iterable[int], n_resamples: int = 1000, seed: int = 0
+) -> pd.DataFrame:
+    """Return the least-squares line of accuracy over the logarithm of the number of
+    classes, as `regression.log_linear_fit` does (one row).
+
+    Through those of `sizes` that are at least 2 and that there are, and all classes.
+    The 95 % interval of the change with each doubling (points) is over the classes that
+    are tested, as in `curve`.
+    """
+    counts = np.asarray(counts, float)
+    n_classes = len(counts)
+    sizes = np.array(sorted({k for k in sizes if 2 <= k < n_classes} | {n_classes}))
+    if n_classes < 2:
+        return regression.log_linear_fit([], [])
+    value, resampled = _accuracies(counts, sizes, n_resamples, seed)
+    fit = regression.log_linear_fit(sizes, value, n_resamples=20)
+    if fit["reason"][0]:
+        return fit
+    slopes = POINTS * np.polyfit(np.log2(sizes), resampled.T, 1)[0]
+    low, high = bootstrap.percentile_interval(slopes, n_clusters=n_classes)
+    slope = fit["per_doubling"]
+    return fit.assign(ci_low=np.minimum(low, slope), ci_high=np.maximum(high, slope))

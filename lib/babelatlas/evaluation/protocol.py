@@ -238,7 +238,7 @@ def nllb_languages(preset: str, nllb_fallback_language: str = "") -> dict[str, s
 
 
 def single(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table (schema `zeroshot` or `subsets`), or raise InputError where a
+    """Return a table (schema `zeroshot` or `curves`), or raise InputError where a
     language has several protocols.
     """
     made = table[

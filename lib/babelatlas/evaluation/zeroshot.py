@@ -214,7 +214,7 @@ def subset_counts(
     seed: int,
 ) -> pd.DataFrame:
     """Return the right predictions when only a random subset of the classes is on
-    offer.
+    offer: what `class_counts.curve` computes without drawing.
 
     For each size, `n_subsets` subsets of that many classes are drawn without
     replacement; the images of the subset are classified among its classes alone. A size
