@@ -7,7 +7,7 @@ from scipy import stats as scipy_stats
 
 from atlas_study.chapters import number_of_classes as chapter
 from babelatlas.analysis import real_run
-from babelatlas.base import tables
+from babelatlas.base import published, tables
 from babelatlas.base.errors import InputError
 from babelatlas.report import figures
 
@@ -33,7 +33,7 @@ def write(folder, model: str, dataset: str) -> None:
     row = {"model": model, "dataset": dataset, "labels": "l", "prompts": "label"}
     row |= {"similarity": "cosine", "precision": "float32", "preprocessing": "model"}
     table = pd.DataFrame([row | {"lang": "de", "n_classes": k} for k in (2, 3)])
-    table = table.assign(value=0.5, ci_low=0.4, ci_high=0.6, n_images=9)
+    table = table.assign(value=0.5, ci_low=0.4, ci_high=0.6, n_images=9, n_at_rank=1.0)
     place = folder / "curves" / f"{model}_{dataset}.parquet"
     place.parent.mkdir(exist_ok=True)
     tables.write(table, place, "curves")
@@ -136,3 +136,40 @@ def test_what_is_written_is_a_table_of_scores(tmp_path):
     chapter.write(kept, none, str(tmp_path / "a.parquet"), {})
     table = tables.read(tmp_path / "a.parquet", "scores")
     assert table["variant"].tolist() == ["2 classes", "5 classes"]
+
+
+def test_published_models_keep_their_order_among_100_classes():
+    kept = chapter.published_models_kept("geigle2024")
+    assert kept["models"].tolist() == [11, 11, 11]
+    means = published.accuracy_by_group("geigle2024")
+    high = means[means["group"] == "high"]
+    both = high.pivot(index="model", columns="table", values="value").dropna()
+    rho = both.rank().corr().iloc[0, 1]
+    is_high = kept["classes"].str.contains("high")
+    assert kept.loc[is_high, "value"].item() == pytest.approx(rho)
+
+
+def test_models_keep_their_order_where_one_is_better_in_every_language():
+    parts = [curves(f"m{place}", slope=0.05 + place / 100) for place in range(4)]
+    table = pd.concat(parts, ignore_index=True)
+    kept = chapter.models_kept(table, [2, 5, 30], 20, 4, 50, 0)
+    assert kept["classes"].tolist() == ["2 and 20", "5 and 20"]
+    assert kept["value"].tolist() == pytest.approx([1, 1])
+    assert kept["n"].tolist() == [len(LANGS) - 1] * 2  # without English
+    assert chapter.models_kept(table, [2], 20, 5, 50, 0).empty
+    assert chapter.models_kept(table, [2], 500, 4, 50, 0).empty
+    shown = chapter.models_table(chapter.with_run(kept.assign(ci_low=np.nan), kept))
+    assert shown["Spearman's ρ"].iloc[0] == "1.00"
+    assert shown["Spearman's ρ"].iloc[3].startswith("1.00 (")
+
+
+def test_the_order_of_models_is_spearmans_of_their_means():
+    rng = np.random.default_rng(1)
+    parts = [curves(f"m{place}") for place in range(6)]
+    table = pd.concat(parts, ignore_index=True)
+    table["value"] += rng.normal(scale=0.05, size=len(table))
+    kept = chapter.models_kept(table, [5], 20, 4, 50, 0).iloc[0]
+    others = table[table["lang"] != "en"]
+    means = others.groupby(["model", "n_classes"])["value"].mean().unstack()
+    assert kept["value"] == pytest.approx(scipy_stats.spearmanr(means[5], means[20])[0])
+    assert kept["ci_low"] <= kept["value"] <= kept["ci_high"]

@@ -1,21 +1,24 @@
 """Chapter 37: how accuracy depends on the number of classes to choose from, and whether
-languages keep their order.
+languages and models keep their order.
 """
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
 import pandas as pd
+from scipy import stats as scipy_stats
 
 from babelatlas.analysis import real_run
-from babelatlas.base import languages, tables
+from babelatlas.base import languages, published, tables
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import protocol
 from babelatlas.report import formatting
-from babelatlas.stats import correlation, regression
+from babelatlas.stats import bootstrap, correlation, regression
 
 COLUMNS = ["dataset", "model", "lang", "n_classes", "value", "ci_low", "ci_high"]
 COLUMNS += ["n_images"]
 MOST_PANELS = 4
+MODELS_KEPT = ["data", "classes", "value", "ci_low", "ci_high", "models", "n"]
 
 
 def curves_of_run(
@@ -138,6 +141,106 @@ def order_kept(
     if not rows:
         return pd.DataFrame(columns=columns)
     return pd.concat(rows, ignore_index=True)[columns]
+
+
+def published_models_kept(source: str) -> pd.DataFrame:
+    """Return whether published models keep their order with 100 random classes:
+    MODELS_KEPT, for each group of languages.
+
+    Spearman's correlation over models of mean accuracy with all classes (Table 2 of
+    Geigle et al. 2024) and with 100 (Table 3). No interval: no accuracies by language
+    are published for 100. `n`: languages of the group.
+    """
+    means = published.accuracy_by_group(source)
+    means = means[~means["group"].isin(["English", "very low"])]
+    rows = []
+    for group, part in means.groupby("group", sort=False):
+        by_model = part.pivot(index="model", columns="table", values="value").dropna()
+        rho = scipy_stats.spearmanr(by_model["2"], by_model["3"])[0]
+        row = {"data": "published", "classes": f"100 and all, {group} group"}
+        n_languages = part["n"].max()
+        rows.append(row | {"value": rho, "models": len(by_model), "n": n_languages})
+    return pd.DataFrame(rows).reindex(columns=MODELS_KEPT)
+
+
+def models_kept(
+    curves: pd.DataFrame,
+    sizes: Sequence[int],
+    reference: int,
+    fewest: int,
+    n_resamples: int,
+    seed: int,
+) -> pd.DataFrame:
+    """Return whether models keep their order with fewer classes: MODELS_KEPT, for each
+    data set and number of classes.
+
+    Spearman's correlation over models of mean accuracy among k classes with that among
+    `reference`, over the languages other than English that have as many for every
+    model; 95 % intervals over language families, for these models. Data sets with fewer
+    than `fewest` models, or languages of one family, are left out.
+    """
+    rows = []
+    others = curves[curves["lang"] != "en"]
+    for dataset, part in others.groupby("dataset", sort=False):
+        index = ["lang", "model"]
+        by_size = part.pivot(index=index, columns="n_classes", values="value")
+        if reference not in by_size:
+            continue
+        of_reference = by_size[reference].unstack("model").dropna()
+        kin = languages.families(of_reference.index)
+        families = pd.Series(kin).reindex(of_reference.index)
+        n_models = of_reference.shape[1]
+        if n_models < fewest or families.nunique() < 2:
+            continue
+        for size in sizes:
+            if size >= reference or size not in by_size:
+                continue
+            few = by_size[size].unstack("model").loc[of_reference.index]
+            found = _order_of_models(few, of_reference, families, n_resamples, seed)
+            of_what = {"data": dataset, "classes": f"{size} and {reference}"}
+            rows.append(found | of_what | {"models": n_models})
+    return pd.DataFrame(rows).reindex(columns=MODELS_KEPT)
+
+
+def _order_of_models(
+    few: pd.DataFrame,
+    many: pd.DataFrame,
+    families: pd.Series,
+    n_resamples: int,
+    seed: int,
+) -> dict:
+    """Return Spearman's correlation over models (columns) of means over languages
+    (rows), with its interval over families.
+    """
+    codes, names = pd.factorize(families)
+    weights = bootstrap.resample_weights(len(names), n_resamples, seed)[:, codes]
+    resampled = [
+        scipy_stats.spearmanr(row @ few.to_numpy(), row @ many.to_numpy())[0]
+        for row in weights
+    ]
+    low, high = bootstrap.percentile_interval(
+        np.array(resampled), n_clusters=len(names)
+    )
+    value = scipy_stats.spearmanr(few.mean(), many.mean())[0]
+    ends = {"ci_low": max(-1, min(low, value)), "ci_high": min(1, max(high, value))}
+    return {"value": value, "n": len(many)} | ends
+
+
+def with_run(published_rows: pd.DataFrame, rows_of_run: pd.DataFrame) -> pd.DataFrame:
+    """Return published rows and those of a run, which may have none, as one table."""
+    parts = [part for part in (published_rows, rows_of_run) if len(part)]
+    return pd.concat(parts, ignore_index=True)
+
+
+def models_table(kept: pd.DataFrame) -> pd.DataFrame:
+    """Return MODELS_KEPT as a reader sees it."""
+    has_interval = kept["ci_low"].notna()
+    cells = kept["value"].map("{:.2f}".format)
+    if has_interval.any():
+        intervals = formatting.intervals(kept[has_interval], ".2f", 1, " to ")
+        cells = cells.mask(has_interval, intervals)
+    shown = kept[["data", "classes", "models"]]
+    return shown.assign(**{"languages": kept["n"], "Spearman's ρ": cells})
 
 
 def least_alike(kept: pd.DataFrame, reference: int) -> pd.Series:
