@@ -314,7 +314,7 @@ def test_a_notebook_depends_on_the_modules_it_imports_on_theirs_and_on_its_data(
 
 def test_the_gpus_work_is_not_done_again_for_a_paper_more():
     papers = {path.name for path in (notebooks.DATA / "published").iterdir()}
-    for stage in ("zeroshot", "retrieval", "curves"):
+    for stage in ("zeroshot", "retrieval", "subsets"):
         assert papers & names(f"*_{stage}") == set()
     assert "cocosm2023.csv" in names("*_translated_captions")
 
