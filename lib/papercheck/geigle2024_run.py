@@ -25,6 +25,7 @@ from babelatlas.base import published, tables
 from babelatlas.base.errors import InputError
 from babelatlas.base.paths import locate
 from babelatlas.evaluation import protocol
+from babelatlas.models.encoder import AUTOCAST
 from babelatlas.stats import multiple_comparisons, permutation, proportions
 from papercheck import geigle2024
 from papercheck.geigle2024 import ENGLISH, HALF, T2I
@@ -242,8 +243,8 @@ def _otherwise(row, words: set[str]) -> list[str]:
 
 @cache
 def settings_of_paper(model: str, dataset: str, prompts: str) -> dict[str, str]:
-    """Return how the paper's preset makes a score: SETTINGS. Do not change it: callers
-    share it.
+    """Return how the paper's released code makes a score: SETTINGS of its preset, cast
+    as it casts. Do not change it: callers share it.
 
     `model`, `dataset`: by the paper's names; `prompts`: our set, "" for retrieval.
 
@@ -255,7 +256,7 @@ def settings_of_paper(model: str, dataset: str, prompts: str) -> dict[str, str]:
         chosen = protocol.settings("paper", "zero-shot", entry, prompts=prompts)
     else:
         chosen = protocol.settings("paper", "retrieval", entry)
-    return {name: chosen[name] for name in SETTINGS}
+    return {name: chosen[name] for name in SETTINGS} | {"precision": AUTOCAST}
 
 
 def unpinned(model: str) -> list[str]:

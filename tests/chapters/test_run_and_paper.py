@@ -67,7 +67,7 @@ def test_points_are_of_languages_and_differences_name_them(run):
     assert len(shown) == 3
     assert shown["difference (points)"].is_monotonic_decreasing
     assert set(shown["what the run did otherwise"]) == {
-        "precision: float32, the paper float16"
+        "precision: float32, the paper autocast"
     }
     assert set(shown["here (%)"]) == {"90.0 (89.0–91.0)"}
 
@@ -79,7 +79,7 @@ def test_what_a_run_did_otherwise_is_told_by_model_and_data_set(run):
             "model": MODEL,
             "data set": "XTD, recall",
             "what": "precision",
-            "for example": "float32, the paper float16",
+            "for example": "float32, the paper autocast",
             "languages": "11 of 11",
         }
     ]
