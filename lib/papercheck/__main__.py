@@ -5,24 +5,36 @@
     python -m papercheck rebuild    write scorecard.csv and errata.csv to babelatlas' data
     python -m papercheck counts     write the counts of the authors' releases, which the
                                     definitions read
+    python -m papercheck --run paper  set the results of a run next to the tables of Geigle
+                                    et al. (2024); --json FILE or --output FILE (.csv or
+                                    .parquet) writes the certificate. Exit status: 0 where
+                                    all cells that the run has agree, 1 where one differs,
+                                    2 for what cannot be used, as a run without any
 
 Claims that need released files are checked where BABELATLAS_MIRROR names a folder that
 has them.
 """
 
+import argparse
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-from babelatlas.base.paths import DATA
+from babelatlas.base.errors import InputError
+from babelatlas.base.paths import DATA, locate
 from papercheck import (
+    certificates,
     claims,
     geigle2024,
+    geigle2024_run,
     items,
     kashanimotlagh2024,
     liu2021_release,
     scorecard,
 )
+
+WORDS = ("items", "rebuild", "counts")
 
 
 def counts(mirror: Path) -> dict:
@@ -61,5 +73,48 @@ def main(word: str = "") -> None:
     print(card.loc[card["status"] == "different", columns].to_string(index=False))
 
 
+def check_run(run: str, json_file: str, output: str) -> int:
+    """Print how a run compares with Geigle et al. (2024), write the certificate where
+    asked to, and return the exit status: 0, or 1 where a cell differs.
+
+    `run`: the name of a folder of results, or a path.
+    """
+    by_name = locate("results") / run
+    folder = by_name if by_name.is_dir() else Path(run)
+    cells = geigle2024_run.certificate(folder)
+    print(certificates.text(cells))
+    if json_file:
+        certificates.write_json(cells, json_file, run)
+    if output:
+        certificates.write_table(cells, output, run)
+    return int((cells["verdict"] == "differs").any())
+
+
+def command_line(arguments: Sequence[str]) -> int:
+    """Run what a person typed, and return the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m papercheck",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("word", nargs="?", default="", choices=["", *WORDS])
+    parser.add_argument("--run", default="", help="name or folder of a run")
+    parser.add_argument("--json", default="", help="file for the certificate as JSON")
+    parser.add_argument("--output", default="", help="file for it as .csv or .parquet")
+    given = parser.parse_args(arguments)
+    if given.run and given.word:
+        parser.error(f"--run and {given.word} do different things: give one of them")
+    if (given.json or given.output) and not given.run:
+        parser.error("--json and --output write the certificate of a run: give --run")
+    if not given.run:
+        main(given.word)
+        return 0
+    try:
+        return check_run(given.run, given.json, given.output)
+    except (InputError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 2
+
+
 if __name__ == "__main__":
-    main(*sys.argv[1:2])
+    sys.exit(command_line(sys.argv[1:]))

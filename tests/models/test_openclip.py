@@ -106,6 +106,23 @@ def test_embeddings_and_ids_equal_those_of_open_clips_own_calls(made, pictures, 
     tiny_openclip.check_adapter(encoder, pictures)
 
 
+def test_autocast_is_torchs_own_as_in_the_released_code_of_the_papers(made, pictures):
+    folder, model, transform, tokenizer = made("xlm-roberta")
+    pixels = torch.stack([transform(one.convert("RGB")) for one in pictures])
+    with torch.no_grad(), torch.autocast("cpu"):
+        images = model.encode_image(pixels).float().numpy()
+        texts = model.encode_text(ids_of(tokenizer, TEXTS)).float().numpy()
+    encoder = load("xlm-roberta", folder, precision="autocast")
+
+    weights = {weight.dtype for weight in encoder.towers.module.parameters()}
+    assert weights == {torch.float32}
+    assert encoder.key.endswith("autocast")
+    assert np.abs(encoder.encode_images(pictures) - images).max() < 1e-2
+    assert np.abs(encoder.encode_texts(TEXTS, "en") - texts).max() < 1e-2
+    exact = load("xlm-roberta", folder, precision="float32").encode_images(pictures)
+    assert np.abs(encoder.encode_images(pictures) - exact).max() > 1e-4
+
+
 def test_siglip_drops_case_and_punctuation_and_the_others_what_open_clip_drops(made):
     def same(name, first, second):
         tokenizer = load(name, made(name)[0]).tokenizer

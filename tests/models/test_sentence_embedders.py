@@ -55,8 +55,10 @@ def test_vectors_equal_those_of_the_packages_own_call(folder, encoder, pictures)
 
     assert np.abs(encoder.encode_texts(TEXTS) - model.encode(TEXTS)).max() < 1e-5
     assert np.abs(encoder.encode_images(pictures) - model.encode(images)).max() < 1e-5
-    half = loading.load(ENTRY, folder, "cpu", "bfloat16")
-    assert (encoder.encode_texts(TEXTS) * half.encode_texts(TEXTS)).sum(1).min() > 0.99
+    for precision in ("bfloat16", "autocast"):
+        half = loading.load(ENTRY, folder, "cpu", precision)
+        cosines = (encoder.encode_texts(TEXTS) * half.encode_texts(TEXTS)).sum(1)
+        assert cosines.min() > 0.99
 
 
 def test_vectors_equal_the_last_state_of_transformers_own_model(

@@ -44,7 +44,7 @@ LEAST = {
         table-2-ic table-3-overlap tables-4-5-oracle table-6-prefix
         figure-5-temperature coco-sm recall ndcg own-model uform own-concepts marvl
         nlvr2 pair-head accuracy-consistency zero-shot-transfer translate-test
-        translate-train
+        translate-train run-and-paper
     """,
     "recomputed only": """
         figure-3 table-4-statistics figure-6 table-7 figure-7 caption-statistics
@@ -57,7 +57,7 @@ LEAST = {
         verification annotators concept-selection image-collection
     """,
     "not yet": """
-        babelnet translated-prompts run-and-paper adapter-captions lora simcse
+        babelnet translated-prompts adapter-captions lora simcse
         multitask image-selection caption-collection caption-rating
         training-captions captioners side-by-side cider regions gated-fusion
         extended-commute figure-4-replaced reports caption-translation

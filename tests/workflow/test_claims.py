@@ -344,6 +344,12 @@ def number_of_classes(charts: Charts) -> list[str]:
     return [f"{-100 * slope:.1f}", f"{min(lowest):.2f}"]
 
 
+def run_and_paper(charts: Charts) -> list[str]:
+    rows = charts.having("table", "what it reports", "differs", "missing")
+    agree = rows[["to the printed digits", "within the interval"]].sum().sum()
+    return [f"{agree:,}", f"{agree + rows['differs'].sum():,}"]
+
+
 def miniature(charts: Charts) -> list[str]:
     return [f"{len(pd.read_csv(DATA / 'pictograms.csv'))}"]
 
@@ -402,6 +408,7 @@ CLAIMS: dict[str, Callable[[Charts], list[str]]] = {
     "35_error_overlap": error_overlap,
     "36_accuracy_and_recall": accuracy_and_recall,
     "37_number_of_classes": number_of_classes,
+    "38_run_and_paper": run_and_paper,
     "40_miniature": miniature,
     "41_this_run": this_run,
     "42_disambiguation": disambiguation,

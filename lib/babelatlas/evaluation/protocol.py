@@ -29,13 +29,15 @@ What the presets set, and where that was read:
 
 What the presets do not imitate. Ties: both codes take the candidate that comes first in
 the list, here a tie counts as its expected value. Autocast: it keeps weights and sums
-in 32 bits, while float16 here means that weights too have 16 bits; bfloat16 on a CPU,
-where autocast takes that. The 16-bit similarities of the paper's code, which tie far
-more often than these. English in clip_benchmark's `babel_imagenet`, whose templates are
-English machine-translated from itself, and its hand-written templates in four languages
-for `imagenet1k`. Data sets with several captions per image of which clip_benchmark
-takes all (Flickr30k). Both tell models of NLLB the language of a text by a table of
-their own, which differs from this study's in a few (`NLLB_LANGUAGES`).
+in 32 bits, while the presets' float16 means that weights too have 16 bits, which needs
+half the memory; the precision "autocast" does as both codes do (bfloat16 on a CPU,
+where torch takes that), and config/paper.yml sets it. The 16-bit similarities of the
+paper's code, which tie far more often than these. English in clip_benchmark's
+`babel_imagenet`, whose templates are English machine-translated from itself, and its
+hand-written templates in four languages for `imagenet1k`. Data sets with several
+captions per image of which clip_benchmark takes all (Flickr30k). Both tell models of
+NLLB the language of a text by a table of their own, which differs from this study's in
+a few (`NLLB_LANGUAGES`).
 """
 
 from collections.abc import Callable
@@ -57,7 +59,7 @@ SETTINGS = {
     "prompts": ("label", "photo", "pictograms", "openai-80", "nllb-80"),
     "fallback_prompts": ("label", "photo", "pictograms", "openai-80", "nllb-80"),
     "similarity": zeroshot.RULES,
-    "precision": ("float32", "bfloat16", "float16", "auto"),
+    "precision": ("float32", "bfloat16", "float16", "autocast", "auto"),
     "preprocessing": ("model", "crop", "squash", "pad"),
     "choice": ("first", "all"),
 }

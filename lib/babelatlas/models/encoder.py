@@ -18,6 +18,8 @@ from babelatlas.base.pictures import open_image, plain
 from babelatlas.models.tokens import Tokenizer, Tokens
 
 PRECISIONS = ("float32", "bfloat16", "float16")
+# The precision in which weights have 32 bits and torch casts single operations to 16.
+AUTOCAST = "autocast"
 # How the libraries beneath torch say that memory is short, where torch has no error of
 # its own: CPU, Metal, cuBLAS.
 SHORT = ("not enough memory", "can't allocate memory", "out of memory", "ALLOC_FAILED")
@@ -79,12 +81,10 @@ class LoadedEncoder(Encoder):
         """Return vectors (images, dimensions) of pictures or paths, or of an array
         (images, 3, height, width).
         """
-        import torch
-
         if not isinstance(images, np.ndarray):
             images = np.stack(list(map(self.transform, pictures(images))))
         return self._vectors(
-            self.towers.image, images, dtype=getattr(torch, self.precision)
+            self.towers.image, images, dtype=type_of_weights(self.precision)
         )
 
     def encode_texts(self, texts: list[str] | Tokens, lang: str = "") -> np.ndarray:
@@ -104,6 +104,7 @@ class LoadedEncoder(Encoder):
             short_of_memory(),
             torch.inference_mode(),
             half_products(self.device, self.precision),
+            casting(self.device, self.precision),
         ):
             inputs = [
                 tensor.to(self.device, dtype or tensor.dtype)
@@ -125,11 +126,29 @@ def pictures(images: Iterable[Image.Image | str | os.PathLike]) -> list[Image.Im
     ]
 
 
+def type_of_weights(precision: str):
+    """Return the type of torch that weights and pixels have in a precision."""
+    import torch
+
+    return torch.float32 if precision == AUTOCAST else getattr(torch, precision)
+
+
+def casting(device: str, precision: str) -> AbstractContextManager:
+    """Return the context in which torch casts single operations to 16 bits, if that is
+    the precision: to float16 on a GPU, to bfloat16 on a CPU.
+    """
+    if precision != AUTOCAST:
+        return nullcontext()
+    import torch
+
+    return torch.autocast(device.partition(":")[0])
+
+
 def half_products(device: str, precision: str) -> AbstractContextManager:
     """Return the context in which a CPU without instructions for 16-bit matrices
     multiplies them in float32: faster.
     """
-    if device != "cpu" or precision == "float32":
+    if device != "cpu" or precision in ("float32", AUTOCAST):
         return nullcontext()
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode

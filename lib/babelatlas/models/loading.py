@@ -20,6 +20,7 @@ from babelatlas.models.encoder import (
     Towers,
     find_device,
     find_precision,
+    type_of_weights,
 )
 from babelatlas.models.loaders import (
     bridge,
@@ -60,8 +61,9 @@ def load(
     `folder` holds the checkpoint, of an adapted model its adapter ("" takes the entry's
     revision from the hub); one that ends in .py is a model of the user's own
     (`user_model.load`), which decides its precision itself. `device`: auto, cpu, cuda,
-    cuda:N or mps. `precision`: float32, bfloat16, float16; auto is float32 on a CPU and
-    on mps, and on cuda bfloat16 where the GPU has it, else float16. `remote_code`: as
+    cuda:N or mps. `precision`: float32, bfloat16, float16, or autocast (weights of 32
+    bits, single operations in 16, as torch chooses); auto is float32 on a CPU and on
+    mps, and on cuda bfloat16 where the GPU has it, else float16. `remote_code`: as
     for `hub.check_consent`.
     """
     if os.fspath(folder).endswith(".py"):
@@ -88,12 +90,10 @@ def load(
     key = hub.key(entry, checkpoint.folders)
     if entry.family in sentence_embedders.FAMILIES:
         return sentence_embedders.load(checkpoint, key, device, precision)
-    import torch
-
     towers = LOADERS[entry.family](checkpoint)
     checkpoint.check_weights(towers.module)
     _check_towers(checkpoint, towers)
-    towers.module.to(device, getattr(torch, precision)).eval()
+    towers.module.to(device, type_of_weights(precision)).eval()
     return LoadedEncoder(entry.name, towers, key, device, precision)
 
 
@@ -117,9 +117,8 @@ def _load_adapted(
         models.get_model(settings["base"]), base, device, precision, remote_code
     )
     adapters.load(encoder.towers.module, folder, settings)
-    import torch
-
-    encoder.towers.module.to(encoder.device, getattr(torch, encoder.precision)).eval()
+    weights = type_of_weights(encoder.precision)
+    encoder.towers.module.to(encoder.device, weights).eval()
     encoder.name, encoder.key = (
         entry.name,
         f"{encoder.key} {tables.fingerprint(folder / adapters.WEIGHTS)}",

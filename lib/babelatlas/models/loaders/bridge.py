@@ -26,7 +26,12 @@ from babelatlas.base.errors import InputError
 from babelatlas.base.pictures import plain
 from babelatlas.models import hub
 from babelatlas.models.checkpoint import Checkpoint, fetch_hint, first_line
-from babelatlas.models.encoder import Encoder, LoadedEncoder, Towers
+from babelatlas.models.encoder import (
+    Encoder,
+    LoadedEncoder,
+    Towers,
+    type_of_weights,
+)
 from babelatlas.models.loaders import user_model
 from babelatlas.models.registry import Bridge, Model
 
@@ -226,7 +231,6 @@ class ImageTower(Encoder):
     @cached_property
     def _loaded(self) -> LoadedEncoder:
         import timm
-        import torch
 
         module = timm.create_model(self.name, pretrained=False).eval()
         # Both list the layers in the same order, under other names.
@@ -234,7 +238,7 @@ class ImageTower(Encoder):
             dict(zip(module.state_dict(), self.tensors.values(), strict=True))
         )
         module.reset_classifier(0)
-        module.to(self.device, getattr(torch, self.precision))
+        module.to(self.device, type_of_weights(self.precision))
         towers = Towers(module, module, None, self.transform, self.tokenizer)
         return LoadedEncoder(self.name, towers, "", self.device, self.precision)
 

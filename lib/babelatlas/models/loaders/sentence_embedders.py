@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from babelatlas.models.checkpoint import Checkpoint
-from babelatlas.models.encoder import short_of_memory
+from babelatlas.models.encoder import casting, short_of_memory, type_of_weights
 from babelatlas.models.loaders import huggingface, user_model
 
 FAMILIES = ("sentence-embedder", "sentence-transformers")
@@ -33,10 +33,9 @@ def load(
     def read(folder: Path):
         reports: list = []
         with huggingface.reading(checkpoint, folder), _reported(reports):
-            import torch
             from sentence_transformers import SentenceTransformer
 
-            dtype = getattr(torch, precision)
+            dtype = type_of_weights(precision)
             model = SentenceTransformer(
                 str(folder),
                 device=device,
@@ -84,7 +83,8 @@ class SentenceEncoder(user_model.WholeEncoder):
         """Return the vectors of a list of pictures or texts, in one batch."""
         import torch
 
-        with short_of_memory(), torch.inference_mode():
+        cast = casting(self.device, self.precision)
+        with short_of_memory(), torch.inference_mode(), cast:
             options = {
                 "batch_size": len(inputs),
                 "show_progress_bar": False,
