@@ -373,6 +373,17 @@ def model(charts: Charts) -> list[str]:
     ]
 
 
+def predicted_scores(charts: Charts) -> list[str]:
+    """What was measured is compared with what ships, what was predicted with it."""
+    rows = charts.having("model", "lang", "predicted", "mean of the model")
+    measured = released("xm3600").query("metric == 'recall@1' and direction == 't2i'")
+    measured = measured.groupby(["model", "lang"])["value"].agg(["min", "max"])
+    rows = rows.join(measured, on=["model", "lang"])
+    assert rows["value"].between(rows["min"] - 1e-5, rows["max"] + 1e-5).all()
+    missed = rows[["predicted", "mean of the model"]].sub(rows["value"], axis=0).abs()
+    return [f"{100 * missed[name].mean():.1f}" for name in missed]
+
+
 CLAIMS: dict[str, Callable[[Charts], list[str]]] = {
     "index": home,
     "10_languages": languages,
@@ -409,6 +420,7 @@ CLAIMS: dict[str, Callable[[Charts], list[str]]] = {
     "43_model_picto-en": model,
     "43_model_picto-multi": model,
     "43_model_picto-distilled": model,
+    "47_predicted_scores": predicted_scores,
 }
 
 
