@@ -345,6 +345,22 @@ def number_of_classes(charts: Charts) -> list[str]:
     return [f"{-100 * slope:.1f}", f"{min(lowest):.2f}"]
 
 
+def planning(charts: Charts) -> list[str]:
+    """McNemar's number of classes with normal quantiles, and one or two more for
+    Student's, from the outcomes that ship; three points are the page's default.
+    """
+    outcomes = pd.read_parquet(DATA / "real_run" / "zeroshot.parquet")
+    is_german = (outcomes["lang"] == "de") & (outcomes["dataset"] == "imagenet-photos")
+    right = outcomes[is_german].pivot(index="wnid", columns="model", values="n_correct")
+    square = ((right["bridge-lite2"] - right["bridge-lite0"]) ** 2).mean()
+    quantiles = scipy_stats.norm.ppf([0.975, 0.8]).sum()
+    n = quantiles**2 * (square / 0.03**2 - 1)
+    counted = charts.having("images of a class", "classes needed")
+    needed = first(counted["classes needed"]).iloc[0]
+    assert 0 <= needed - n <= 4
+    return ["3", f"{needed:.0f}"]
+
+
 def miniature(charts: Charts) -> list[str]:
     return [f"{len(pd.read_csv(DATA / 'pictograms.csv'))}"]
 
@@ -414,6 +430,7 @@ CLAIMS: dict[str, Callable[[Charts], list[str]]] = {
     "35_error_overlap": error_overlap,
     "36_accuracy_and_recall": accuracy_and_recall,
     "37_number_of_classes": number_of_classes,
+    "39_planning": planning,
     "40_miniature": miniature,
     "41_this_run": this_run,
     "42_disambiguation": disambiguation,
