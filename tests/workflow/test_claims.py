@@ -350,6 +350,22 @@ def run_and_paper(charts: Charts) -> list[str]:
     return [f"{agree:,}", f"{agree + rows['differs'].sum():,}"]
 
 
+def planning(charts: Charts) -> list[str]:
+    """McNemar's number of classes with normal quantiles, and one or two more for
+    Student's, from the outcomes that ship; three points are the page's default.
+    """
+    outcomes = pd.read_parquet(DATA / "real_run" / "zeroshot.parquet")
+    is_german = (outcomes["lang"] == "de") & (outcomes["dataset"] == "imagenet-photos")
+    right = outcomes[is_german].pivot(index="wnid", columns="model", values="n_correct")
+    square = ((right["bridge-lite2"] - right["bridge-lite0"]) ** 2).mean()
+    quantiles = scipy_stats.norm.ppf([0.975, 0.8]).sum()
+    n = quantiles**2 * (square / 0.03**2 - 1)
+    counted = charts.having("images of a class", "classes needed")
+    needed = first(counted["classes needed"]).iloc[0]
+    assert 0 <= needed - n <= 4
+    return ["3", f"{needed:.0f}"]
+
+
 def miniature(charts: Charts) -> list[str]:
     return [f"{len(pd.read_csv(DATA / 'pictograms.csv'))}"]
 
@@ -376,6 +392,17 @@ def model(charts: Charts) -> list[str]:
         rank,
         models,
     ]
+
+
+def predicted_scores(charts: Charts) -> list[str]:
+    """What was measured is compared with what ships, what was predicted with it."""
+    rows = charts.having("model", "lang", "predicted", "mean of the model")
+    measured = released("xm3600").query("metric == 'recall@1' and direction == 't2i'")
+    measured = measured.groupby(["model", "lang"])["value"].agg(["min", "max"])
+    rows = rows.join(measured, on=["model", "lang"])
+    assert rows["value"].between(rows["min"] - 1e-5, rows["max"] + 1e-5).all()
+    missed = rows[["predicted", "mean of the model"]].sub(rows["value"], axis=0).abs()
+    return [f"{100 * missed[name].mean():.1f}" for name in missed]
 
 
 CLAIMS: dict[str, Callable[[Charts], list[str]]] = {
@@ -409,12 +436,14 @@ CLAIMS: dict[str, Callable[[Charts], list[str]]] = {
     "36_accuracy_and_recall": accuracy_and_recall,
     "37_number_of_classes": number_of_classes,
     "38_run_and_paper": run_and_paper,
+    "39_planning": planning,
     "40_miniature": miniature,
     "41_this_run": this_run,
     "42_disambiguation": disambiguation,
     "43_model_picto-en": model,
     "43_model_picto-multi": model,
     "43_model_picto-distilled": model,
+    "47_predicted_scores": predicted_scores,
 }
 
 
