@@ -42,7 +42,7 @@ LEAST = {
         table-5 figure-4 figure-5 tables-8-9 xm3600 commute perplexity tc ic gtc-gic
         scores-of-others multi30k mixed-image figure-3-between table-1-rates
         table-2-ic table-3-overlap tables-4-5-oracle table-6-prefix
-        figure-5-temperature vgamt-clip-trans gated-fusion
+        figure-5-temperature vgamt-clip-trans gated-fusion extended-commute
         coco-sm recall ndcg own-model uform own-concepts marvl
         nlvr2 pair-head accuracy-consistency zero-shot-transfer translate-test
         translate-train
@@ -61,7 +61,7 @@ LEAST = {
         babelnet translated-prompts run-and-paper adapter-captions lora simcse
         multitask image-selection caption-collection caption-rating
         training-captions captioners side-by-side cider regions
-        extended-commute figure-4-replaced reports caption-translation
+        figure-4-replaced reports caption-translation
         statement-collection image-distribution examples
     """,
 }
