@@ -1,7 +1,8 @@
-# Training: the miniature's models, and adapters for languages that a model lacks.
+# Training: the miniature's models, adapters for languages that a model lacks, and translators.
 
 study.jobs["train"] = [{"model": name} for name in study.trained]
 study.jobs["adapt"] = [{"model": name} for name in study.adaptations]
+study.jobs["gated_fusion"] = study.gated_fusion()
 
 # The ambiguous words' senses that this run draws, which the miniature's models learn too.
 SENSE_LABELS = [at("labels/pictogram-pairs.parquet")] * ("pictogram-pairs" in study.sets)
@@ -84,6 +85,50 @@ rule adapt:
         **only("adapt"),
     params:
         **told("73_adapt", also=recipe),
+    resources:
+        gpu=gpu,
+    priority: 5
+    shell:
+        RUN_NOTEBOOK
+
+
+def gated_words(wildcards):
+    "Return the ambiguous words that a translator of the miniature learns."
+    trained_on = study.config.gated_fusion[wildcards.model].trained_on
+    return at("items/pictogram-pairs.parquet") if trained_on == "pictogram-pairs" else []
+
+
+def gated_labels(wildcards):
+    "Return the labels that a translator of the miniature learns."
+    return at("labels/pictograms.parquet") if gated_words(wildcards) else []
+
+
+def image_weights(wildcards):
+    "Return the weights of the model that makes a translator's image vectors."
+    return study.weights(study.config.gated_fusion[wildcards.model].image_model)
+
+
+def gated_recipe(wildcards):
+    "Return what the config says of the training of a translator."
+    return study.recipe_of(wildcards.model)
+
+
+rule gated_fusion:
+    "Train a translator with a gate for the image, on sentences and their images."
+    input:
+        *code("75_gated_fusion"),
+        item_texts=gated_words,
+        labels=gated_labels,
+        weights=image_weights,
+    output:
+        page=page("75_gated_fusion_{model}"),
+        output=at("gated_fusion/{model}.parquet"),
+    log:
+        log_of("75_gated_fusion_{model}"),
+    wildcard_constraints:
+        **only("gated_fusion"),
+    params:
+        **told("75_gated_fusion", models=at("models"), also=gated_recipe),
     resources:
         gpu=gpu,
     priority: 5

@@ -156,6 +156,59 @@ def test_images_are_found_in_a_folder_and_in_an_archive_and_an_item_without_is_l
     ]
 
 
+@pytest.fixture
+def originals(tmp_path):
+    """The images of the two items."""
+    write(tmp_path, ROWS)
+    folder = tmp_path / "images"
+    folder.mkdir()
+    for row in ROWS:
+        Image.new("RGB", (4, 4)).save(folder / row[3])
+    items, _ = commute.read_items(tmp_path)
+    return commute.pictured(items, folder)[1]
+
+
+def test_further_images_are_those_in_the_folder_named_as_the_image_they_extend(
+    originals, tmp_path
+):
+    for name in ("1b/2.png", "1b/1.png", "1b/3.png", "3d.jpg/x.png"):
+        file = tmp_path / "further" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (4, 4)).save(file)
+    table = commute.extended(originals, tmp_path / "further", images_per_sense=3)
+    found = table.assign(path=[path.rpartition("/")[2] for path in table["path"]])
+    assert found.to_numpy().tolist() == [
+        ["1b.png+9a.png", "a0", "1b.png"],
+        ["1b.png+9a.png", "a1", "1.png"],
+        ["1b.png+9a.png", "a2", "2.png"],
+        ["1b.png+9a.png", "b0", "9a.png"],
+        ["2c.jpeg+3d.jpg", "a0", "2c.jpeg"],
+        ["2c.jpeg+3d.jpg", "b0", "3d.jpg"],
+        ["2c.jpeg+3d.jpg", "b1", "x.png"],
+    ]
+    (tmp_path / "further" / "1bb").mkdir()
+    with pytest.raises(
+        InputError, match=r"of '1bb', which is no image.* did you mean 1b"
+    ):
+        commute.extended(originals, tmp_path / "further")
+    with pytest.raises(InputError, match=r"no folder .*nowhere of further images"):
+        commute.extended(originals, tmp_path / "nowhere")
+
+
+def test_further_images_of_a_table_are_those_that_people_chose(originals, tmp_path):
+    Image.new("RGB", (4, 4)).save(tmp_path / "more.png")
+    file = tmp_path / "further.csv"
+    file.write_text("image,path,chosen\n1b.png,more.png,x\n9a.png,more.png,\n")
+    table = commute.extended(originals, file)
+    assert table["image"].tolist() == ["a0", "a1", "b0", "a0", "b0"]
+    file.write_text("image,path,chosen\n1b.png,more.png,\n")
+    with pytest.raises(InputError, match=r"No image in further\.csv is chosen"):
+        commute.extended(originals, file)
+    file.write_text("image,path\n1b.png,less.png\n")
+    with pytest.raises(InputError, match=r"1 of 1 further images .*less\.png"):
+        commute.extended(originals, file)
+
+
 def test_commute_as_released_has_these_items_and_irregularities(mirror):
     items, findings = commute.read_items(mirror / "commute")
     tables.check(items, "items")

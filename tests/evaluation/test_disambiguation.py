@@ -368,6 +368,32 @@ def test_scores_of_tokens_have_their_own_variants():
     assert set(found["variant"]) == {"", "without prefix", "temperature 2"}
 
 
+def test_images_of_the_oracle_are_scored_without_the_prefix_as_in_table_6():
+    """Two items, three images of each sense, translations of five tokens."""
+    lists = -RNG.uniform(0.1, 3, size=(2, 2, 3, 2, 5))
+    names = ("a0", "a1", "a2", "b0", "b1", "b2")
+    tokens = tokens_of(lists.reshape(2, 6, 2, 5), [2, 2], image=names)
+    found = disambiguation.score_intervals(
+        costs_of(tokens), n_resamples=20, tokens=tokens
+    )
+
+    whole = [[[slow_perplexity(t) for t in i] for i in s.tolist()] for s in lists[:, 0]]
+    other = [[[slow_perplexity(t) for t in i] for i in s.tolist()] for s in lists[:, 1]]
+    extended = np.stack([whole, other], axis=1)
+    numbers = disambiguation.oracle(extended, "max")
+    expected = []
+    for item, (a, b) in enumerate(numbers):
+        of_a, of_b = lists[item, 0, a, :, 2:], lists[item, 1, b, :, 2:]
+        expected.append(slow_perplexity(of_a[0]) < slow_perplexity(of_a[1]))
+        expected.append(slow_perplexity(of_b[1]) < slow_perplexity(of_b[0]))
+    variant = "oracle max, without prefix"
+    assert value(found, "TC", variant)["value"] == np.mean(expected)
+    with pytest.raises(InputError, match="different images"):
+        disambiguation.score_intervals(
+            costs_of(tokens), n_resamples=20, tokens=tokens[tokens["image"] != "b2"]
+        )
+
+
 def test_files_of_a_run_are_those_that_are_there(tmp_path):
     table = table_of(np.ones((2, 2, 2)))
     for model in ("picto-en", "theirs"):

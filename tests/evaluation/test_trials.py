@@ -156,3 +156,20 @@ def test_files_of_scores_give_their_costs_and_what_the_data_set_itself_reports(
     assert (
         note == "the data set's own script gives 0.7500 over 4 lines; items left out: 1"
     )
+
+
+def test_two_files_of_scores_for_each_training_are_replicates(tmp_path):
+    lines = ITEMS[ITEMS["lang"] == "de"].reset_index(drop=True)
+    by_run = {"first": ([1, 2, 3, 4], [5, 1, 7, 8]), "second": ([1, 1, 1, 1], [2] * 4)}
+    files = []
+    for name, sides in by_run.items():
+        for side, values in zip(("correct", "incorrect"), sides, strict=True):
+            np.savetxt(tmp_path / f"{name}-{side}", values)
+            files.append(tmp_path / f"{name}-{side}")
+    nothing = pd.DataFrame(columns=["lang", "item"])
+    costs, notes = trials.from_runs(files, ["de", "de"], lines, nothing)
+    assert len(notes) == 2
+    source = {name: MADE[name] for name in MADE if name != "replicate"}
+    scores = disambiguation.score_intervals(costs.assign(**source), 20)
+    tc = scores[(scores["metric"] == "TC") & (scores["variant"] == "")]
+    assert tc["value"].tolist() == [(0.75 + 1) / 2]  # the mean over the trainings

@@ -23,6 +23,13 @@ ACCURACY = "41_this_run"
 MY_BIRDS = {"task": "zero-shot", "images": "birds", "label_table": "birds.csv"}
 
 
+def gated(**changes) -> dict:
+    """The keys of a config that trains a translator."""
+    wanted = {"gate": "learned", "trained_on": "pictogram-pairs"}
+    wanted |= {"image_model": "picto-en"} | changes
+    return {"translators": ["mine"], "gated_fusion": {"mine": wanted}}
+
+
 def check(values: dict):
     return configs.check_config(values, ROOT)
 
@@ -91,6 +98,16 @@ def test_the_configs_that_ship_give_every_notebook_what_it_may_have(name):
             {"external_scores": {"mine": {"commute": "a.csv"}}},
             "'external_scores' names 'mine', which is not among",
         ),
+        (
+            gated(gate=1.5),
+            r"gate = 1\.5: the gate is 1\.5: expected 'learned', 'none', or a number",
+        ),
+        (gated(image_model=""), "gate 'learned' and no image_model"),
+        (gated(image_model="openai-b23"), "no model 'openai-b23': did you mean"),
+        (gated(recipe={"step": 9}), r"a key 'step'.*did you mean steps"),
+        (gated(seeds=[1, 1]), "1 is listed twice"),
+        (gated(trained_on="multi30k"), "needs the images of multi30k"),
+        (gated() | {"translators": []}, "'gated_fusion' names 'mine'"),
         (
             {"remote_code": ["jinaai/jina-clip"]},
             "'remote_code' names 'jinaai/jina-clip'",

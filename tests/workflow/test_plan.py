@@ -492,9 +492,34 @@ def test_image_text_models_judge_and_translate_and_scores_of_others_stand_for_a_
         "fr",
     )
     assert (plan.gpus("theirs"), plan.gpus("qwen2-vl-7b")) == (0, 1)
+    three = {"fr": [f"{side}{run}.txt" for run in "012" for side in ("right", "wrong")]}
+    changes["external_scores"]["theirs"]["commute"] = three
+    theirs = read_graph(config | changes).told(
+        "translators", {"model": "theirs", "dataset": "commute"}
+    )
+    assert (len(theirs["scores"]), theirs["scores_lang"]) == (6, "fr fr fr")
     del folders["nlvr2-train"]
     with pytest.raises(InputError, match="'nlvr2-train' needs images"):
         configs.check_config(config | changes, ROOT)
+
+
+def test_a_translator_is_trained_before_it_is_scored_with_the_model_that_reads_its_images():
+    graph = read_graph(configs.read(ROOT / "config" / "fusion.yml"))
+    plan = graph.plan
+    assert plan.trained == ["picto-en"]
+    assert len(plan.jobs["gated_fusion"]) == 5
+    assert plan.asked() == []
+    job = {"model": "picto-gated-0.25"}
+    training = graph.told("gated_fusion", job)
+    assert (training["gate"], training["seeds"]) == (0.25, [0, 1])
+    assert training["image_checkpoint"] == plan.at("models/picto-en")
+    scoring = job | {"dataset": "pictogram-pairs"}
+    told = graph.told("translators", scoring)
+    assert told["checkpoint"] == plan.at("models/picto-gated-0.25")
+    assert plan.weights("picto-gated-0.25") == [
+        plan.at("gated_fusion/picto-gated-0.25.parquet")
+    ]
+    assert plan.gpus("picto-gated-0.25") == plan.gpus("picto-text") == 0
 
 
 def test_data_sets_that_lie_where_they_are_known_to_be_need_no_other_key(

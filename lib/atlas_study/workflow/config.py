@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import yaml
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 from ruamel.yaml import YAML
 from ruamel.yaml.constructor import DuplicateKeyError
 
@@ -25,7 +25,7 @@ from babelatlas.base.validation import Entry, validate
 from babelatlas.datasets import registry as datasets
 from babelatlas.models import hub, translators
 from babelatlas.models import registry as models
-from babelatlas.models.training import adaptation
+from babelatlas.models.training import adaptation, gated_fusion
 
 # The keys whose values are files and folders; a data set of the user's own has the
 # first as well.
@@ -38,12 +38,22 @@ PATHS = (
     "verified_labels",
     "external_scores",
 )
+# What translators are trained on besides tables of the user's own.
+CORPORA = ("multi30k", "pictogram-pairs")
 
 
 def _each_once(values: list) -> list:
     if twice := next((one for one in values if values.count(one) > 1), None):
         raise ValueError(f"{twice!r} is listed twice, remove one")
     return values
+
+
+def _in_pairs(files: list) -> list:
+    if len(files) % 2:
+        raise ValueError(
+            "expected pairs of files, correct and incorrect, one for each training"
+        )
+    return files
 
 
 Names = Annotated[list[str], AfterValidator(_each_once)]
@@ -55,7 +65,7 @@ Module = Annotated[str, Field(pattern=r"^[^{}]+\.py$")]
 OwnCode = Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[A-Z][a-z]{3})?$")]
 Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
 Language = Annotated[str, AfterValidator(languages.canonical)]
-TwoFiles = Annotated[list[Place], Field(min_length=2, max_length=2)]
+PairsOfFiles = Annotated[list[Place], Field(min_length=2), AfterValidator(_in_pairs)]
 
 
 class Adaptation(Entry):
@@ -75,12 +85,36 @@ class Adaptation(Entry):
     recipe: dict = {}
 
 
+class GatedFusion(Entry):
+    """A translator to train; `gate`: "learned", "none", or a number from 0 to 1;
+    `trained_on`: "multi30k", "pictogram-pairs" or a CSV file; `texts`: the folder of
+    Multi30k; `recipe`: what differs from `gated_fusion.Recipe`'s.
+    """
+
+    model_config = ConfigDict(strict=True)
+    gate: Annotated[str | float, BeforeValidator(gated_fusion.read_gate)]
+    trained_on: str
+    image_model: str = ""
+    languages: Annotated[list[Language], AfterValidator(_each_once)] = []
+    seeds: Annotated[list[Seed], AfterValidator(_each_once), Field(min_length=1)] = [0]
+    texts: str = ""
+    images: str = ""
+    recipe: dict = {}
+
+    def files(self) -> list[str]:
+        """Return the user's files and folders that it is trained on."""
+        table = "" if self.trained_on in CORPORA else self.trained_on
+        images = "" if self.gate == "none" else self.images
+        return [path for path in (table, self.texts, images) if path]
+
+
 class Config(Entry):
     """What a config may hold; config/demo.yml and config/full.yml explain each key.
 
     `chapters` empty: all that this run can make. `external_scores`: translator -> data
     set -> a table, or language -> the files of its correct and of its incorrect
-    translations. `stored_vectors`: data set -> models to evaluate on vectors that ship
+    translations, a pair for each training of the model. `gated_fusion`: translator ->
+    its training. `stored_vectors`: data set -> models to evaluate on vectors that ship
     in its pictures' place. `only`: model -> the data sets that it is evaluated on, of
     those of the run. `parameters`: notebook -> parameter -> value.
     """
@@ -105,8 +139,9 @@ class Config(Entry):
     classes: dict[OwnName, Place] = {}
     verified_labels: dict[str, Place] = {}
     custom_datasets: dict[OwnName, dict] = {}
-    external_scores: dict[OwnName, dict[str, Place | dict[Language, TwoFiles]]] = {}
+    external_scores: dict[OwnName, dict[str, Place | dict[Language, PairsOfFiles]]] = {}
     adaptations: dict[str, Adaptation] = {}
+    gated_fusion: dict[OwnName, GatedFusion] = {}
     limit: Annotated[int, Field(ge=1)] | None = None
     parameters: dict[str, dict] = {}
 
@@ -315,7 +350,8 @@ def _check_models(config: Config) -> None:
     entries = [models.get_model(name) for name in config.models]
     # Of a translator of the user's own, whose folder may be on the machine that is to
     # run it only, nothing is known.
-    own = {*config.checkpoints, *config.external_scores} - {*translators.names()}
+    described = {*config.external_scores, *config.gated_fusion}
+    own = {*config.checkpoints, *described} - {*translators.names()}
     entries += [
         translators.get_translator(name)
         for name in config.translators
@@ -326,6 +362,7 @@ def _check_models(config: Config) -> None:
     _check_among(
         "external_scores", config.external_scores, config.translators, "translators"
     )
+    _check_gated_fusion(config)
     for base, wanted in config.adaptations.items():
         if wanted.languages[1:] and "{lang}" not in (wanted.texts or "{lang}"):
             raise InputError(
@@ -355,6 +392,37 @@ def _check_models(config: Config) -> None:
     )
 
 
+def _check_gated_fusion(config: Config) -> None:
+    """Raise InputError for a translator to train that has another model's name, is not
+    evaluated, or has nothing to learn from.
+    """
+    _check_among("gated_fusion", config.gated_fusion, config.translators, "translators")
+    for name, wanted in config.gated_fusion.items():
+        what = f"The config's gated_fusion {name!r}"
+        if name in translators.names():
+            raise InputError(
+                f"{what} has the name of a published translator: give it another."
+            )
+        validate(gated_fusion.Recipe, wanted.recipe, f"{what}: recipe")
+        if wanted.gate != "none" and not wanted.image_model:
+            raise InputError(
+                f"{what} has the gate {wanted.gate!r} and no image_model: name the model"
+                " whose image tower makes the vectors, or set the gate to 'none'."
+            )
+        if wanted.image_model:
+            models.get_model(wanted.image_model)
+        is_miniature = wanted.trained_on == "pictogram-pairs"
+        if is_miniature and "pictogram-pairs" not in config.datasets:
+            raise InputError(
+                f"{what} is trained on pictogram-pairs: add it to the config's datasets."
+            )
+        if wanted.gate != "none" and not is_miniature and not wanted.images:
+            raise InputError(
+                f"{what} needs the images of {wanted.trained_on}: name their folder, as"
+                " in images: data/flickr30k/images."
+            )
+
+
 def absent(config: Config) -> dict[str, str]:
     """Return the paths of a config at which nothing is, each with what the config calls
     it.
@@ -370,6 +438,8 @@ def absent(config: Config) -> dict[str, str]:
         for one in config.adaptations.values()
         for lang in one.languages
     ]
+    for name, wanted in config.gated_fusion.items():
+        places[f"gated_fusion {name!r}"] = wanted.files()
     given = [one.get(key, "") for one in config.parameters.values() for key in PROMPTS]
     places["prompts"] = [
         name for name in texts_in(given) if name.endswith((".parquet", ".csv"))
@@ -395,7 +465,9 @@ def check_paths(values: dict) -> None:
             f" {'each' if lost[1:] else 'the'} path."
         )
     own = {*config.checkpoints, *config.external_scores, *config.custom_models}
-    for name in {*config.models, *config.translators} - own:
+    own |= {*config.gated_fusion}
+    images_by = {wanted.image_model for wanted in config.gated_fusion.values()} - {""}
+    for name in {*config.models, *config.translators, *images_by} - own:
         entry = (
             translators.get_translator
             if name in translators.names()

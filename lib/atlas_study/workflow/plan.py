@@ -148,9 +148,12 @@ class Plan:
         """Return the models that the run trains; all others take the image tower of
         picto-en, which is trained also where it is not evaluated.
         """
+        described = self.config.gated_fusion.values()
+        images_by = [wanted.image_model for wanted in described if wanted.image_model]
+        entries = self.entries | {name: registry.get_model(name) for name in images_by}
         embedded = [
             registry.base_of(name) or name
-            for name, entry in self.entries.items()
+            for name, entry in entries.items()
             if entry.embedded
         ]
         return list(dict.fromkeys(["picto-en", *embedded])) if embedded else []
@@ -184,10 +187,11 @@ class Plan:
 
     def asked(self) -> list[str]:
         """Return the image-text-to-text models, which judge statements; translators
-        whose scores come from files are known by these alone.
+        whose scores come from files are known by these alone, and those that the run
+        trains only translate.
         """
-        external = self.config.external_scores
-        return [name for name in self.config.translators if name not in external]
+        others = {*self.config.external_scores, *self.config.gated_fusion}
+        return [name for name in self.config.translators if name not in others]
 
     def translations(self) -> list[Job]:
         """Return the translators with the data sets that they are evaluated on."""
@@ -288,6 +292,23 @@ class Plan:
                 f"The config adapts {base}, which only: evaluates on other data sets"
                 f" than {dataset}: add {dataset} to them."
             )
+
+    def gated_fusion(self) -> list[Job]:
+        """Return the translators that the run trains."""
+        return [{"model": name} for name in self.config.gated_fusion]
+
+    def recipe_of(self, translator: str) -> dict:
+        """Return what a config says of the training of a translator, with the place of
+        its image model.
+        """
+        wanted = self.config.gated_fusion[translator]
+        given = json.loads(json.dumps(wanted.model_dump(exclude_unset=True)))
+        images_by = wanted.image_model
+        where = {
+            "image_checkpoint": self.checkpoint(images_by),
+            "remote_code": self.consent(images_by),
+        }
+        return given | where
 
     def bridges(self, dataset: str) -> list[str]:
         """Return the bridges that are evaluated on a data set.
@@ -717,7 +738,7 @@ class Plan:
         """Return where a model or translator is: trained here, a user's file or folder;
         "" takes the published one.
         """
-        if name in self.trained or name in self.adapted:
+        if name in {*self.trained, *self.adapted, *self.config.gated_fusion}:
             return f"{self.folder}/models/{name}"
         return self.config.place(name)
 
@@ -729,6 +750,8 @@ class Plan:
             return [self.at(f"models/{name}/open_clip_model.safetensors")]
         if name in self.adapted:
             return [self.at(f"adaptations/{self.adapted[name]}.parquet")]
+        if name in self.config.gated_fusion:
+            return [self.at(f"gated_fusion/{name}.parquet")]
         return []
 
     def consent(self, name: str) -> str:
@@ -743,8 +766,11 @@ class Plan:
 
     def gpus(self, model: str) -> int:
         """Return how many GPUs a job of a model takes: one; the miniature's models, and
-        files of scores, take none.
+        files of scores, take none. A translator that the run trains takes what its image
+        model does.
         """
+        if model in self.config.gated_fusion:
+            model = self.config.gated_fusion[model].image_model or "picto-en"
         adapted_from = registry.base_of(model) or model
         base = self.adaptations.get(model, {}).get("model", adapted_from)
         return int(base not in [*self.trained, *self.config.external_scores])
@@ -756,8 +782,9 @@ class Plan:
         scores = self.config.external_scores.get(translator, {}).get(dataset, {})
         if isinstance(scores, str):
             return {"scores": [scores], "annotations": ""}
-        files = [file for pair in scores.values() for file in pair]
-        return {"scores": files, "scores_lang": " ".join(scores)} if files else {}
+        files = [file for pairs in scores.values() for file in pairs]
+        langs = [lang for lang, pairs in scores.items() for _ in pairs[::2]]
+        return {"scores": files, "scores_lang": " ".join(langs)} if files else {}
 
     def constraints(self, jobs: list[Job]) -> dict[str, str]:
         """Return what the wildcards of a rule may be, as patterns, so that no file name
@@ -785,6 +812,8 @@ class Plan:
         model = adapted.get("model", name)
         known = self._datasets_of(notebook, job)
         own_files = [self.config.place(model), *self._training_files(adapted)]
+        if notebook == "75_gated_fusion":
+            own_files += self.config.gated_fusion[name].files()
         # A table of pictures stands next to them.
         own_files += [_folder(entry.images) for entry in known if entry.custom]
         published = flat(

@@ -499,11 +499,11 @@ def _multi30k(
             if home
             else download.file(f"multi30k-{SPLIT}-{code}")
         )
-        captions["human", code] = [[line] for line in _lines(file)]
-    return Annotations([line.strip() for line in _lines(listing)], captions, dataset)
+        captions["human", code] = [[line] for line in lines(file)]
+    return Annotations([line.strip() for line in lines(listing)], captions, dataset)
 
 
-def _lines(path: Path) -> list[str]:
+def lines(path: Path) -> list[str]:
     """Return the lines of a text file, packed (.gz) or not."""
     content = (
         gzip.decompress(path.read_bytes())
@@ -536,10 +536,10 @@ def _translated(
         code: file for code, file in files.items() if code not in dataset.left_out
     }
     captions = {
-        (dataset.sets[0], code): [[line] for line in _lines(file)]
+        (dataset.sets[0], code): [[line] for line in lines(file)]
         for code, file in files.items()
     }
-    return Annotations(_lines(home / listing), captions, dataset)
+    return Annotations(lines(home / listing), captions, dataset)
 
 
 def _coco_sm(

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from babelatlas.base import download, languages, tables
-from babelatlas.base.errors import InputError
+from babelatlas.base import download, folders, languages, own_tables, tables
+from babelatlas.base.errors import InputError, near
 from babelatlas.datasets import registry as datasets
 from babelatlas.datasets.imagenet import image_files
 
@@ -213,6 +213,77 @@ def pictured(
     item_images = pd.DataFrame(rows, columns=["item", "image", "path"])
     item_images.attrs["missing"] = len(absent)
     return kept, tables.check(item_images, "item_images"), findings
+
+
+def extended(
+    item_images: pd.DataFrame, further: str | os.PathLike, images_per_sense: int = 5
+) -> pd.DataFrame:
+    """Return the images of the items with further ones of each sense: schema
+    `item_images`, a1, a2 ... after a0, and b1 ... after b0.
+
+    `item_images` as `pictured` returns them. `further`: a folder that has, for each
+    image to extend, a folder named as its file, with or without the ending, and the
+    further images in it, taken in the order of their names; or a CSV file with the
+    columns image (the original's file name) and path (relative to the file), and
+    perhaps `chosen`, of which rows are taken where it is not empty. Of these
+    `images_per_sense` - 1 are used (Kashani Motlagh et al. 2024, Section 5.5: five
+    images, the original among them); a sense may have fewer. Raises InputError for a
+    folder or row that belongs to no image of the items, and a file that is absent.
+    """
+    place = tables.locate(further)
+    paths_of = _in_table(place) if place.suffix == ".csv" else _in_folders(place)
+    originals = item_images.assign(name=item_images["path"].map(os.path.basename))
+    stems = originals["name"].map(lambda name: Path(name).stem)
+    names = {*originals["name"], *stems}
+    strange = sorted(set(paths_of) - names)
+    if strange:
+        raise InputError(
+            f"The further images in {further} are of {strange[0]!r}, which is no image"
+            f" of the items: {near(strange[0], stems.unique())}"
+        )
+    rows = []
+    for original, stem in zip(originals.itertuples(), stems, strict=True):
+        paths = paths_of.get(original.name) or paths_of.get(stem, [])
+        for number, path in enumerate([original.path, *paths][:images_per_sense]):
+            rows.append((original.item, f"{original.image[0]}{number}", path))
+    table = pd.DataFrame(rows, columns=["item", "image", "path"])
+    table.attrs.update(item_images.attrs)
+    return tables.check(table, "item_images")
+
+
+def _in_folders(home: Path) -> dict[str, list[str]]:
+    """Return the further images of a folder of folders, by the name of each."""
+    if not home.is_dir():
+        raise InputError(
+            f"There is no folder {home} of further images: expected one with a folder"
+            " for each image that it extends, or a CSV file."
+        )
+    homes = sorted(path for path in home.iterdir() if path.is_dir())
+    return {
+        path.name: [str(file) for file in sorted(image_files(path))] for path in homes
+    }
+
+
+def _in_table(file: Path) -> dict[str, list[str]]:
+    """Return the further images that a CSV file names, by the image that they extend."""
+    rows = own_tables.read(file, "further images", ["image", "path"])
+    if "chosen" in rows:
+        rows = rows[rows["chosen"].str.strip() != ""]
+    if rows.empty:
+        raise InputError(
+            f"No image in {file.name} is chosen: mark those to take in its column"
+            " chosen."
+        )
+    paths = folders.named(file.parent, rows["path"])
+    absent = [path for path in paths if not Path(path).is_file()]
+    if absent:
+        raise InputError(
+            f"{len(absent)} of {len(paths)} further images in {file.name} do not exist,"
+            f" the first: {absent[0]}; correct their paths, which are relative to the"
+            " table's folder."
+        )
+    named = rows.assign(path=paths)
+    return named.groupby("image", sort=False)["path"].agg(list).to_dict()
 
 
 def counts(items: pd.DataFrame) -> pd.DataFrame:

@@ -306,6 +306,40 @@ def _token_variant(
     return "without prefix", shortened
 
 
+def _of_oracles(
+    part: pd.DataFrame, tokens: pd.DataFrame | None, logarithms: bool
+) -> dict[str, dict[str, np.ndarray]]:
+    """Return per item what the best and the worst images score, by variant; where there
+    are tokens also without the common prefix (Table 6 of the paper), the images chosen
+    by whole perplexities.
+    """
+    extended, by_variant = _extended(part), {}
+    shortened = None
+    if tokens is not None:
+        rows = tokens[np.isclose(tokens["temperature"], 1)]
+        _, lists = _token_variant(rows, 1.0)
+        shortened = _extended(rows.assign(cost=log_perplexities(lists)))
+    for which in ("max", "min"):
+        numbers = oracle(extended, which, logarithms)
+        values = _of_pair(chosen(extended, numbers), logarithms)
+        values["replacement rate"] = (numbers != 0).mean(axis=1)
+        by_variant[f"oracle {which}"] = values
+        if shortened is None:
+            continue
+        if shortened.shape != extended.shape or not _same_gaps(shortened, extended):
+            raise InputError(
+                "The tables of costs and of tokens have different images: make both in"
+                " one run."
+            )
+        values = _of_pair(chosen(shortened, numbers), True)
+        by_variant[f"oracle {which}, without prefix"] = values
+    return by_variant
+
+
+def _same_gaps(first: np.ndarray, second: np.ndarray) -> bool:
+    return np.array_equal(np.isnan(first), np.isnan(second))
+
+
 def _values(part: pd.DataFrame, tokens: pd.DataFrame | None) -> tuple[np.ndarray, dict]:
     """Return the items of a unit, and by (variant, metric) the values per item."""
     part, logarithms = comparable(part)
@@ -328,12 +362,7 @@ def _values(part: pd.DataFrame, tokens: pd.DataFrame | None) -> tuple[np.ndarray
             )
         by_variant[variant] = _of_pair(grid, True)
     if images - {*ORIGINALS, *AMBIGUOUS}:
-        extended = _extended(part)
-        for which in ("max", "min"):
-            numbers = oracle(extended, which, logarithms)
-            values = _of_pair(chosen(extended, numbers), logarithms)
-            values["replacement rate"] = (numbers != 0).mean(axis=1)
-            by_variant[f"oracle {which}"] = values
+        by_variant |= _of_oracles(part, tokens, logarithms)
     return items, {
         (variant, metric): values
         for variant, of_metric in by_variant.items()
@@ -378,7 +407,7 @@ def score_intervals(
     "ties TC" and "ties IC"; "mix" and "side", where there are such images, with
     `RATES`, "ties TC" (of the ambiguous image) and `between`; "oracle max" and "oracle
     min", where there are further images, with "replacement rate"; from the tokens
-    "without prefix", "temperature 0.5" and so on.
+    "without prefix", "temperature 0.5" and so on, and "oracle max, without prefix".
 
     A score is the mean over items, and over the replicates of a model. `n`: two triples
     for each item, or for GTC and GIC the items. Intervals draw items, both senses and

@@ -27,6 +27,22 @@ def select(items: pd.DataFrame, wanted: Sequence[str] = ()) -> pd.DataFrame:
     return items[items["lang"].isin(codes)].reset_index(drop=True) if codes else items
 
 
+def translatable(items: pd.DataFrame, scorer: translators.Scorer) -> pd.DataFrame:
+    """Return the rows of `items` in the languages that a translator translates into;
+    InputError where there are none.
+    """
+    if not scorer.languages:
+        return items
+    rows = items[items["lang"].isin(scorer.languages)].reset_index(drop=True)
+    if rows.empty:
+        raise InputError(
+            f"The translator {scorer.name!r} translates into"
+            f" {', '.join(scorer.languages)}, and the items are in"
+            f" {', '.join(items['lang'].unique())}: train it in a language of theirs."
+        )
+    return rows
+
+
 def join(items: pd.DataFrame, item_images: pd.DataFrame) -> pd.DataFrame:
     """Return each translation with each image of its item: lang, item, image, path,
     text, source, translation.
@@ -181,3 +197,30 @@ def from_files(
         f" {len(right):,} lines; items left out: {len(left_out)}"
     )
     return costs[~costs["item"].isin(left_out)], note
+
+
+def from_runs(
+    files: Sequence[str | os.PathLike],
+    langs: Sequence[str],
+    items: pd.DataFrame,
+    left_out: pd.DataFrame,
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return the costs of all trainings of a model from its files of scores, with the
+    column replicate, and what the data set's own script says of each.
+
+    `files`: correct and incorrect in turn, a pair for each entry of `langs`; a language
+    that occurs again is that of a further training. `items`: as for `from_lines`, of
+    all languages; `left_out`: rows of lang and item.
+    """
+    costs, notes = [], []
+    pairs = zip(langs, files[::2], files[1::2], strict=True)
+    for row, (code, correct, incorrect) in enumerate(pairs):
+        lang = languages.canonical(code)
+        lines = items[items["lang"] == lang].reset_index(drop=True)
+        is_odd = left_out["lang"] == lang
+        of_run, note = from_files(
+            correct, incorrect, lines, set(left_out.loc[is_odd, "item"])
+        )
+        costs.append(of_run.assign(replicate=langs[:row].count(code)))
+        notes.append(f"{languages.name(lang)}: {note}")
+    return pd.concat(costs, ignore_index=True), notes

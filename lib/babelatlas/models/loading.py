@@ -24,6 +24,7 @@ from babelatlas.models.encoder import (
 )
 from babelatlas.models.loaders import (
     bridge,
+    gated_fusion,
     huggingface,
     image_text,
     mclip,
@@ -34,6 +35,7 @@ from babelatlas.models.loaders import (
 )
 from babelatlas.models.registry import Model
 from babelatlas.models.training import adapters
+from babelatlas.models.translators import Scorer, Translator
 
 # The loader of each family of models: from a checkpoint to `Towers` on the CPU in
 # float32. A package of their own runs those of `sentence_embedders`.
@@ -46,7 +48,6 @@ LOADERS: dict[str, Callable[[Checkpoint], Towers]] = {
     "mexma-siglip": remote_code.load_mexma,
     "uform": remote_code.load_uform,
 }
-load_translator = image_text.load  # the scorer of a translator
 
 
 def load(
@@ -95,6 +96,31 @@ def load(
     _check_towers(checkpoint, towers)
     towers.module.to(device, type_of_weights(precision)).eval()
     return LoadedEncoder(entry.name, towers, key, device, precision)
+
+
+def load_translator(
+    entry: Translator,
+    folder: str | os.PathLike = "",
+    device: str = "auto",
+    precision: str = "auto",
+    remote_code: str = "",
+) -> Scorer:
+    """Return the scorer of a translator; arguments and errors as of `load`.
+
+    `folder` may hold a Gated Fusion model, which is loaded in float32 with the model
+    whose image tower it was trained on.
+    """
+    settings = gated_fusion.read_settings(folder)
+    if not settings:
+        return image_text.load(entry, folder, device, precision, remote_code)
+    encoder = None
+    if settings["image_model"]:
+        images_by = models.get_model(settings["image_model"])
+        checkpoint = settings["image_checkpoint"]
+        if checkpoint:
+            checkpoint = tables.locate(folder) / checkpoint
+        encoder = load(images_by, checkpoint, device, "float32", remote_code)
+    return gated_fusion.load(entry.name, folder, encoder, device)
 
 
 def _load_adapted(

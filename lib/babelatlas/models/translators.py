@@ -51,7 +51,7 @@ class Scorer(Protocol):
     translation and its language.
 
     `uses_images` False: a text-only model, which is asked without images. `key`
-    identifies the weights.
+    identifies the weights. `languages`: those that it translates into, () for all.
     """
 
     name: str
@@ -59,6 +59,7 @@ class Scorer(Protocol):
     precision: str
     device: str
     uses_images: bool
+    languages: Sequence[str]
 
     def tokenize(
         self, translations: Sequence[str], langs: Sequence[str]
@@ -124,11 +125,13 @@ def find(name: str, checkpoint: str | os.PathLike = "") -> Translator:
     under a name that is not listed.
 
     It is asked `QUESTION` through the chat template of the folder, or, where that has
-    none, as PaliGemma is.
+    none, as PaliGemma is. A Gated Fusion that the study trained is not asked.
     """
     folder = tables.locate(checkpoint) if os.fspath(checkpoint) else None
     if name in names() or folder is None or not folder.is_dir():
         return get_translator(name)
+    if any(folder.glob("**/gated_fusion.json")):
+        return Translator(name=name, licence="not stated", question="")
     chat = any(
         (folder / file).is_file()
         for file in ("chat_template.jinja", "chat_template.json")

@@ -34,6 +34,7 @@ class ImageTextScorer:
     """A `Scorer` of an image-text-to-text model on a device."""
 
     uses_images = True
+    languages = ()
 
     def __init__(
         self, entry: Translator, model, processor, key: str, device: str, precision: str

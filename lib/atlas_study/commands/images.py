@@ -1,0 +1,63 @@
+"""The command that finds further images of the senses of a test: `babelatlas
+further-images`.
+"""
+
+import click
+
+from atlas_study.commands.results import COUNT, option
+
+
+@click.command("further-images")
+@click.argument("captions", type=click.Path())
+@click.argument("folder", type=click.Path())
+@option("--model", "openai-b32", "The model that compares captions and images.")
+@option("--checkpoint", text="The folder of the model; left out, the published one.")
+@option(
+    "--output",
+    "results/scratch/further_images.html",
+    "The page; its table is next to it.",
+)
+@option("--number", 15, "Candidates of each caption.", type=COUNT)
+@option("--min-side", 64, "Least pixels of an image's shorter side.", type=COUNT)
+@option("--max-ratio", 2.5, "Most that the longer side is of the shorter one.")
+def further_images(
+    captions: str,
+    folder: str,
+    model: str,
+    checkpoint: str,
+    output: str,
+    number: int,
+    min_side: int,
+    max_ratio: float,
+) -> None:
+    """Find images of a folder that fit captions, for people to choose from.
+
+    CAPTIONS is a CSV file with the columns image (the name of the image that the others
+    extend) and caption. The page shows the candidates; what it saves is given to
+    notebook 64 as `further_images`. A table with a mark in the column chosen does as
+    well.
+
+    Example: babelatlas further-images captions.csv data/datacomp --output further.html
+    """
+    from pathlib import Path
+
+    from babelatlas.base.errors import InputError
+    from babelatlas.evaluation import image_search
+    from babelatlas.models import loading, registry
+    from babelatlas.report import image_sheet
+
+    page = Path(output)
+    if page.suffix.lower() != ".html":
+        raise InputError(
+            f"The page is a .html file: {output!r} is none; give it that ending."
+        )
+    rows = image_search.read_captions(captions)
+    encoder = loading.load(registry.get_model(model), checkpoint)
+    cache = page.with_suffix(".cache")
+    found = image_search.candidates(
+        encoder, rows, folder, number, min_side, max_ratio, cache
+    )
+    print(
+        f"{image_search.write(found, page.with_suffix('.csv'))}: {len(found)} candidates."
+    )
+    print(image_sheet.write_html(found, page))
