@@ -92,11 +92,17 @@ rule item_files:
         RUN_NOTEBOOK
 
 
+def statement_files(wildcards):
+    "Return the user's files of statements, and of their translations where there are any."
+    translated = study.statement_translations(wildcards.dataset)
+    return texts(wildcards) + there([translated] if translated else [])
+
+
 rule statements:
     "Read statements about pairs of pictures, true or false, from files."
     input:
         *code("66_statements"),
-        texts=texts,
+        texts=statement_files,
     output:
         page=page("66_statements_{dataset}"),
         output=at("pairs/{dataset}.parquet"),
@@ -105,7 +111,10 @@ rule statements:
     wildcard_constraints:
         **only("statements"),
     params:
-        **told("66_statements"),
+        **told(
+            "66_statements",
+            translations=lambda wildcards: study.statement_translations(wildcards.dataset),
+        ),
     resources:
         gpu=0,
     shell:

@@ -258,3 +258,23 @@ def test_a_run_on_coco_sm_has_values_by_translator_and_another_says_it_has_none(
     none = chapter.cells_of_run(str(tmp_path), ["other"])
     assert "no results on COCO-SM" in chapter.lacking(none)
     assert chapter.cells_of_run(str(tmp_path / "absent"), ["ours"]).empty
+
+
+def test_means_over_languages_are_those_of_the_authors_reduced_reports():
+    rows = [
+        (lang, "ours", variant, "recall@1 text-to-image", value)
+        for lang, values in {"de": (0.2, 0.4), "en": (1.0, 1.0)}.items()
+        for variant, value in zip(("Google", "NLLB"), values, strict=True)
+    ]
+    columns = ["lang", "model", "variant", "metric", "value"]
+    values = pd.DataFrame(rows, columns=columns)
+    table = chapter.means_over_languages(values)
+    shown = dict(table[["translator", "recall@1 text-to-image (%)"]].to_numpy())
+    # Of 30 and 100, of 20 and 100, of 40 and 100: deviations of a sample of two.
+    assert shown == {
+        "all": "65.0 ± 49.5",
+        "Google": "60.0 ± 56.6",
+        "NLLB": "70.0 ± 42.4",
+    }
+    alone = chapter.means_over_languages(values[values["lang"] == "de"])
+    assert alone["recall@1 text-to-image (%)"].tolist() == ["30.0", "20.0", "40.0"]

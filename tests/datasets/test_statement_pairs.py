@@ -243,3 +243,82 @@ def test_files_that_are_not_there_or_cannot_be_read_are_told_in_a_sentence(tmp_p
     write(tmp_path, ID, marvl())
     with pytest.raises(InputError, match="are there in id: get them"):
         statement_pairs.read(tmp_path, "marvl", ["sw"])
+
+
+# A user's own statements and translations
+
+
+def own_statements(n: int = 2) -> pd.DataFrame:
+    """Statements s0, s1 ... in Swahili, each with a true and a false pair."""
+    rows = [
+        {
+            "variant": "original",
+            "lang": "sw",
+            "statement": f"s{place}",
+            "number": number,
+            "text": f"paka {place}",
+            "left": f"paka/{number}.png",
+            "right": f"mbwa/{number}.png",
+            "truth": number == 0,
+            "concept": "paka",
+            "chapter": "Animal",
+        }
+        for place in range(n)
+        for number in range(2)
+    ]
+    return tables.typed(pd.DataFrame(rows), "pairs")
+
+
+def translations(tmp_path, *rows):
+    path = tmp_path / "english.csv"
+    lines = ["lang,statement,text", *rows]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def test_a_table_of_own_statements_is_read_and_meets_its_images(tmp_path):
+    path = tmp_path / "own.csv"
+    own_statements().to_csv(path, index=False)
+    pairs = statement_pairs.read(path, "marvl", incomplete=-1)
+    assert pairs["truth"].tolist() == [True, False] * 2
+    assert pairs.attrs["incomplete"] == 2
+    for name in ("paka/0.png", "paka/1.png", "mbwa/0.png", "mbwa/1.png"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        Image.new("RGB", (4, 4)).save(tmp_path / name)
+    found = statement_pairs.pictured(pairs, tmp_path, "marvl")
+    # Images of two concepts may have one name.
+    assert found["right"][1] == str(tmp_path / "mbwa/1.png")
+    with pytest.raises(InputError, match="of the data set 'marvl' have not 4 pairs"):
+        statement_pairs.read(path, "marvl", incomplete=0)
+
+
+def test_own_translations_are_a_further_form_of_the_same_pairs(tmp_path):
+    path = translations(tmp_path, "swa,s1,cat one", "sw,s0,cat zero")
+    found = statement_pairs.with_translations(own_statements(), path, "marvl")
+    added = found[found["variant"] == statement_pairs.OWN_TRANSLATION]
+    assert added["text"].tolist() == ["cat zero"] * 2 + ["cat one"] * 2
+    kept = ["lang", "statement", "number", "left", "right", "truth", "concept"]
+    assert added[kept].to_numpy().tolist() == own_statements()[kept].to_numpy().tolist()
+    assert len(found) == 8
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        (
+            ["sw,s0,a"],
+            r"has 1 translations of 2 statements of 'marvl' in Swahili, none of 's1'",
+        ),
+        (["sw,s0,a", "sw,id-7,b"], r"of 'id-7', which 'marvl' has not"),
+        (["sw,s0,a", "sw,s1,b", "sw,s1,c"], r"has 3 translations .* two of 's1'"),
+        (["tr,s0,a"], r"of 0 statements of 'marvl' in Turkish, of 's0', which"),
+        (["sw,s0,a", "sw,s1, "], r"line 3 has ' ' as its text"),
+    ],
+)
+def test_translations_of_another_file_are_refused_in_one_sentence(
+    tmp_path, rows, sentence
+):
+    path = translations(tmp_path, *rows)
+    with pytest.raises(InputError, match=sentence) as refused:
+        statement_pairs.with_translations(own_statements(), path, "marvl")
+    assert "\n" not in str(refused.value)

@@ -205,6 +205,12 @@ def reasoning(charts: Charts) -> list[str]:
     ]
 
 
+def statements(charts: Charts) -> list[str]:
+    """The miniature's statements name no semantic fields."""
+    sizes = charts.having("language", "pairs", "statements")
+    return [f"{sizes['statements'].sum():,}", f"{sizes['language'].nunique()}"]
+
+
 def translated_captions(charts: Charts) -> list[str]:
     return [
         f"{charts.having('way', 'language', 'lowest translator')['language'].nunique() - 1}"
@@ -440,6 +446,7 @@ CLAIMS: dict[str, Callable[[Charts], list[str]]] = {
     "40_miniature": miniature,
     "41_this_run": this_run,
     "42_disambiguation": disambiguation,
+    "46_statements": statements,
     "43_model_picto-en": model,
     "43_model_picto-multi": model,
     "43_model_picto-distilled": model,

@@ -117,6 +117,11 @@ def test_the_configs_that_ship_give_every_notebook_what_it_may_have(name):
             {"verified_labels": {"pictogram": "a.csv"}},
             r"'verified_labels' names 'pictogram'.*pictograms\?",
         ),
+        (
+            {"statement_translations": {"scene-pairs": "a.csv"}},
+            "'statement_translations' names 'scene-pairs', which is not among its data"
+            " sets of statements",
+        ),
         ({"custom_datasets": {"mine": {"task": "zeroshot"}}}, "mine"),
         (
             {"custom_datasets": {"my": MY_BIRDS}, "images": {"my": "b"}},

@@ -522,6 +522,35 @@ def test_a_translator_is_trained_before_it_is_scored_with_the_model_that_reads_i
     assert plan.gpus("picto-gated-0.25") == plan.gpus("picto-text") == 0
 
 
+def test_own_statements_and_translations_are_read_and_judged(tmp_path, config):
+    for name in ("own.csv", "english.csv", "train.json"):
+        (tmp_path / name).write_text("x")
+    described = {
+        "task": "reasoning",
+        "images": str(tmp_path),
+        "annotations": str(tmp_path / "own.csv"),
+    }
+    changes = {
+        "models": ["msiglip-b16"],
+        "datasets": ["ours"],
+        "custom_datasets": {"ours": described},
+        "statement_translations": {"ours": str(tmp_path / "english.csv")},
+        "images": {"nlvr2-train": str(tmp_path)},
+        "annotations": {"nlvr2-train": str(tmp_path / "train.json")},
+    }
+    empty = {"protocol_datasets": [], "adaptations": {}, "parameters": {}}
+    graph = read_graph(config | empty | changes)
+    jobs = graph.plan.jobs
+    assert jobs["statements"] == [{"dataset": "ours"}, {"dataset": "nlvr2-train"}]
+    assert jobs["reasoning"] == [{"model": "msiglip-b16", "dataset": "ours"}]
+    told = graph.told("statements", {"dataset": "ours"})
+    assert told["translations"] == str(tmp_path / "english.csv")
+    assert told["annotations"] == str(tmp_path / "own.csv")
+    of_training = graph.told("statements", {"dataset": "nlvr2-train"})
+    assert of_training["translations"] == ""
+    assert "46_statements" in graph.plan.chapters
+
+
 def test_data_sets_that_lie_where_they_are_known_to_be_need_no_other_key(
     tmp_path, config, monkeypatch
 ):

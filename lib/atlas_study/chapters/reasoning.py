@@ -34,7 +34,12 @@ TESTS = {
     "marvl": "MaRVL",
     "nlvr2-1k": "NLVR2 (1k)",
 }
-FORMS = [("translate-test", "original"), ("translate-train", "original")]
+FORMS = [
+    ("translate-test", "original"),
+    ("translate-train", "original"),
+    ("own translate-test", "original"),
+    ("own translate-test", "translate-test"),
+]
 
 
 class Logs(NamedTuple):

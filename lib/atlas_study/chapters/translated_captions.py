@@ -248,6 +248,36 @@ def values_by_language(values: pd.DataFrame, way: str) -> pd.DataFrame:
     return table.sort_index().rename_axis("language").reset_index()
 
 
+def means_over_languages(values: pd.DataFrame) -> pd.DataFrame:
+    """Return means and standard deviations over languages, English included, of the
+    means over the translators ("all") and of each translator, as a reader sees them.
+
+    As the authors' tables have them (their reduced reports): the deviation is that of a
+    sample, recall is in percent. `values`: as `cells_of_run` returns them.
+    """
+    key = ["lang", "model", "metric"]
+    every = values.groupby(key, as_index=False)["value"].mean().assign(variant="all")
+    both = pd.concat([every, values])
+    spread = both.groupby(["model", "variant", "metric"], sort=False)["value"]
+    spread = spread.agg(["mean", "std", "size"]).reset_index()
+    spread["text"] = [_mean_text(row) for row in spread.itertuples()]
+    table = spread.pivot(index=["model", "variant"], columns="metric", values="text")
+    table = table[[metric for metric in METRICS if metric in table]].reset_index()
+    is_all = table["variant"] == "all"
+    table = pd.concat([table[is_all], table[~is_all]])
+    table = table.sort_values("model", kind="stable", ignore_index=True)
+    units = {metric: f"{metric} (%)" for metric in METRICS if RECALL in metric}
+    names = {"variant": "translator", **units}
+    return table.rename(columns=names).rename_axis(columns=None)
+
+
+def _mean_text(row) -> str:
+    is_recall = row.metric.startswith(RECALL)
+    unit, digits = (100, 1) if is_recall else (1, 3)
+    mean = f"{unit * row.mean:.{digits}f}"
+    return mean if row.size == 1 else f"{mean} ± {unit * row.std:.{digits}f}"
+
+
 def _value_text(row) -> str:
     is_recall = row.metric.startswith(RECALL)
     unit, digits = (100, 1) if is_recall else (1, 3)

@@ -36,6 +36,7 @@ PATHS = (
     "custom_models",
     "words",
     "verified_labels",
+    "statement_translations",
     "external_scores",
 )
 # What translators are trained on besides tables of the user's own.
@@ -116,7 +117,8 @@ class Config(Entry):
     translations, a pair for each training of the model. `gated_fusion`: translator ->
     its training. `stored_vectors`: data set -> models to evaluate on vectors that ship
     in its pictures' place. `only`: model -> the data sets that it is evaluated on, of
-    those of the run. `parameters`: notebook -> parameter -> value.
+    those of the run. `statement_translations`: data set of statements -> a table of
+    their translations into English. `parameters`: notebook -> parameter -> value.
     """
 
     model_config = ConfigDict(strict=True)
@@ -138,6 +140,7 @@ class Config(Entry):
     words: Annotated[list[Place], AfterValidator(_each_once)] = []
     classes: dict[OwnName, Place] = {}
     verified_labels: dict[str, Place] = {}
+    statement_translations: dict[str, Place] = {}
     custom_datasets: dict[OwnName, dict] = {}
     external_scores: dict[OwnName, dict[str, Place | dict[Language, PairsOfFiles]]] = {}
     adaptations: dict[str, Adaptation] = {}
@@ -297,6 +300,13 @@ def _check_datasets(config: Config) -> None:
         (*CLASSES, *config.classes),
         "class lists",
     )
+    of_statements = [name for name, entry in entries.items() if entry.trained_on]
+    _check_among(
+        "statement_translations",
+        config.statement_translations,
+        [name for name in of_statements if not entries[name].made_by],
+        "data sets of statements that are read from files",
+    )
     fit = [
         name
         for name, entry in entries.items()
@@ -316,7 +326,7 @@ def _check_datasets(config: Config) -> None:
     for entry in dict.fromkeys([*entries.values(), *trained_on]):
         for key, needed in {
             "images": not entry.images,
-            "annotations": entry.items_from == "files",
+            "annotations": entry.items_from == "files" and not entry.annotations,
         }.items():
             needed = (
                 needed and not entry.made_by and entry.name not in getattr(config, key)

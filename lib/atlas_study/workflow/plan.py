@@ -221,6 +221,12 @@ class Plan:
         both = [name for known in read for name in (known, self.sets[known].trained_on)]
         return list(dict.fromkeys(both))
 
+    def statement_translations(self, dataset: str) -> str:
+        """Return the user's table of translations of a data set's statements, "" for
+        none.
+        """
+        return self.config.statement_translations.get(dataset, "")
+
     def with_other_label_sets(self) -> list[Job]:
         """Return the pairs to classify for which there are label sets to compare."""
         if not self.lexicons():

@@ -29,7 +29,11 @@ from babelatlas.lexicon.prompts import NAMES
 # description (see `custom`).
 CUSTOM = "BABELATLAS_DATASETS"
 # Task of a custom data set -> the keys that its description needs.
-NEEDED = {"zero-shot": ("images",), "retrieval": ("images", "annotations")}
+NEEDED = {
+    "zero-shot": ("images",),
+    "retrieval": ("images", "annotations"),
+    "reasoning": ("images", "annotations"),
+}
 
 
 TASKS = ("zero-shot", "retrieval", "disambiguation", "reasoning")
@@ -96,6 +100,9 @@ def custom(name: str, description: dict) -> Dataset:
     labels come from lexicons, and `label_table`, and `prompts` where these are not
     "label". For retrieval: `task: retrieval`, `images`, `annotations` (a table of
     schema `captions`, Parquet or CSV), and where captions are translations `parallel`.
+    For statements about pairs of images: `task: reasoning`, `images`, `annotations` (a
+    table of schema `pairs`, or a folder laid out as MaRVL's), and `trained_on`, the data
+    set whose statements classifiers learn from, where that is not NLVR2's training set.
     `upright: false` leaves pictures as they are stored, whatever their EXIF orientation
     says.
     """
@@ -124,7 +131,10 @@ def custom(name: str, description: dict) -> Dataset:
         "custom": True,
         "upright": True,
     }
-    added |= {"labels": name, "prompts": "label"} if task == "zero-shot" else {}
+    if task == "zero-shot":
+        added |= {"labels": name, "prompts": "label"}
+    elif task == "reasoning":
+        added |= {"items_from": "files", "trained_on": "nlvr2-train", "incomplete": -1}
     return validation.validate(Dataset, added | description, what)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from babelatlas.base import languages, tables
+from babelatlas.base import languages, own_tables, tables
 from babelatlas.base.errors import InputError
 from babelatlas.base.folders import nfc
 from babelatlas.base.paths import below
@@ -25,6 +25,8 @@ from babelatlas.datasets.imagenet import image_files
 
 FULL = 4  # pairs of a statement
 ORIGINAL = "original"
+OWN_TRANSLATION = "own translate-test"
+TABLES = (".csv", ".tsv", ".parquet")
 # Data set -> variant -> where its files lie below the folder of the release; {lang} is
 # the language they are about.
 FILES = {
@@ -68,11 +70,18 @@ def read(
     of files as released.
 
     `folder`: MaRVL's release (the folder that holds `data`, or that folder), or of
-    NLVR2 one of its own files, which is English. `wanted`: codes of languages, none for
-    all. A translated statement has the language and the name of its original.
+    NLVR2 one of its own files, which is English, or a table of schema `pairs`.
+    `wanted`: codes of languages, none for all. A translated statement has the language
+    and the name of its original.
     `incomplete`: how many statements may have another number of pairs than four, -1 for
     any, None for as many as the release has; `attrs["incomplete"]` says how many have.
     """
+    file = tables.locate(folder)
+    if str(folder) and file.suffix.lower() in TABLES:
+        pairs = tables.read(file, "pairs")
+        codes = languages.among(wanted, pairs["lang"], f"The table {file}")
+        kept = pairs["lang"].isin(codes) if codes else pairs["lang"] != ""
+        return _counted(pairs[kept].reset_index(drop=True), dataset, incomplete)
     parts = [
         _statements(path, variant, lang)
         for variant, lang, path in _files(folder, dataset, wanted)
@@ -87,7 +96,14 @@ def read(
     pairs["statement"] = of_original.where(of_original.notna(), pairs["statement"])
     by = ["variant", "lang", "statement"]
     pairs["number"] = pairs.groupby(by).cumcount()
-    sizes = pairs.groupby(by[1:], sort=False)["number"].max() + 1
+    return _counted(pairs, dataset, incomplete)
+
+
+def _counted(pairs: pd.DataFrame, dataset: str, incomplete: int | None) -> pd.DataFrame:
+    """Return `pairs` as its schema says, with how many statements have not four pairs
+    in `attrs`; InputError where these are more than `incomplete`.
+    """
+    sizes = pairs.groupby(["lang", "statement"], sort=False)["number"].nunique()
     odd = sizes[sizes != FULL]
     allowed = (
         datasets.get_dataset(dataset).incomplete if incomplete is None else incomplete
@@ -131,6 +147,53 @@ def load(path: str | os.PathLike, wanted: Iterable[str] = ()) -> pd.DataFrame:
     return pairs
 
 
+def with_translations(
+    pairs: pd.DataFrame, path: str | os.PathLike, dataset: str
+) -> pd.DataFrame:
+    """Return `pairs` and, as the variant `OWN_TRANSLATION`, the pairs of the statements
+    that a table translates into English.
+
+    The table (CSV or TSV) has the columns lang, statement (its name in `pairs`) and
+    text. It translates every statement of each of its languages; InputError for one
+    that is missing, is there twice, or is of another data set.
+    """
+    columns = ["lang", "statement", "text"]
+    what = "translations of statements"
+    table = own_tables.read(path, what, columns)[columns]
+    table = own_tables.check_texts(table, columns, path, filled=True)
+    table["lang"] = own_tables.languages_of(table, "lang", path)
+    key = ["lang", "statement"]
+    original = pairs[pairs["variant"] == ORIGINAL]
+    names = pd.MultiIndex.from_frame(original[key].drop_duplicates())
+    given = pd.MultiIndex.from_frame(table[key])
+    for lang, of_language in table.groupby("lang", sort=False):
+        names_there = names[names.get_level_values("lang") == lang]
+        strange = of_language[~given[of_language.index].isin(names_there)]
+        lacking = names_there.difference(given, sort=False)
+        if len(strange):
+            first = f"of {strange['statement'].iloc[0]!r}, which {dataset!r} has not"
+        elif len(lacking):
+            first = f"none of {lacking[0][1]!r}"
+        elif of_language["statement"].duplicated().any():
+            first = f"two of {of_language['statement'].mode().iloc[0]!r}"
+        else:
+            continue
+        counts = f"{len(of_language)} translations of {len(names_there)} statements"
+        raise InputError(
+            f"The file {path} is of other statements: it has {counts} of {dataset!r} in"
+            f" {languages.name(lang)}, {first}; translate each statement once."
+        )
+    texts = table.set_index(key)["text"]
+    of_languages = original[original["lang"].isin(table["lang"])]
+    places = pd.MultiIndex.from_frame(of_languages[key])
+    translated = of_languages.assign(
+        variant=OWN_TRANSLATION, text=texts[places].to_numpy()
+    )
+    found = tables.check(pd.concat([pairs, translated], ignore_index=True), "pairs")
+    found.attrs.update(pairs.attrs)
+    return found
+
+
 def pictured(
     pairs: pd.DataFrame, images: str | os.PathLike, dataset: str
 ) -> pd.DataFrame:
@@ -145,7 +208,11 @@ def pictured(
     for path in image_files(home):
         files.setdefault(nfc(path.name), []).append(path)
     names = pd.concat([pairs["left"], pairs["right"]]).drop_duplicates()
-    paths = {name: path for name in names if (path := _find(nfc(name), files))}
+    paths = {
+        name: str(home / name) if (home / name).is_file() else _find(nfc(name), files)
+        for name in names
+    }
+    paths = {name: path for name, path in paths.items() if path}
     absent = [name for name in names if name not in paths]
     if absent:
         some = (
@@ -183,7 +250,7 @@ def _files(
     home = home / "data" if (home / "data").is_dir() else home
     files = [
         (variant, languages.canonical(part.name), path)
-        for variant, pattern in FILES[dataset].items()
+        for variant, pattern in FILES.get(dataset, FILES["marvl"]).items()
         for part in (sorted(home.iterdir()) if str(folder) and home.is_dir() else [])
         for path in sorted(home.glob(pattern.format(lang=part.name)))
     ]

@@ -405,7 +405,10 @@ def _answers(parts: list[pd.DataFrame]) -> pd.DataFrame:
 
 
 def annotator_agreement(
-    labels: pd.DataFrame, n_resamples: int = 500, seed: int = 0
+    labels: pd.DataFrame,
+    n_resamples: int = 500,
+    seed: int = 0,
+    with_writer: bool = False,
 ) -> pd.DataFrame:
     """Return how people label pairs of images: metric ("accuracy", "kappa"), value,
     ci_low, ci_high, n (pairs).
@@ -413,12 +416,16 @@ def annotator_agreement(
     `labels`: truth (bool), n_true, n_false (how many people say so), n (how many pairs
     are alike in these). Accuracy is the mean share of people who give the right label,
     kappa that of Fleiss (1971; statsmodels), for which every pair needs as many labels.
-    Intervals resample pairs.
+    `with_writer`: for kappa the writer of the statement is a further person, as in
+    MaRVL's Table 1. Intervals resample pairs.
     """
     from statsmodels.stats.inter_rater import fleiss_kappa
 
     votes, n = labels[["n_true", "n_false"]].to_numpy(int), labels["n"].to_numpy(int)
-    right = np.where(labels["truth"], votes[:, 0], votes[:, 1]) / votes.sum(axis=1)
+    truth = labels["truth"].to_numpy(bool)
+    right = np.where(truth, votes[:, 0], votes[:, 1]) / votes.sum(axis=1)
+    if with_writer:
+        votes = votes + np.stack([truth, ~truth], axis=1)
     n_pairs = int(n.sum())
     rng = np.random.default_rng(seed)
     resamples = rng.multinomial(n_pairs, n / n_pairs, size=n_resamples)
