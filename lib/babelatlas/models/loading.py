@@ -23,6 +23,7 @@ from babelatlas.models.encoder import (
 )
 from babelatlas.models.loaders import (
     bridge,
+    caption_writer,
     huggingface,
     image_text,
     mclip,
@@ -46,6 +47,7 @@ LOADERS: dict[str, Callable[[Checkpoint], Towers]] = {
     "uform": remote_code.load_uform,
 }
 load_translator = image_text.load  # the scorer of a translator
+load_captioner = caption_writer.load  # the writer of a captioner
 
 
 def load(
