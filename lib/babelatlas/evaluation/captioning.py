@@ -10,6 +10,7 @@ and letters are lower-cased first. How a text is split decides the score where n
 ends a word, so it is a setting.
 """
 
+import os
 import unicodedata
 from collections.abc import Sequence
 
@@ -17,7 +18,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from babelatlas.base import languages, tables
+from babelatlas.base import folders, languages, own_tables, tables
 from babelatlas.base.errors import InputError, near
 
 TOKENIZATIONS = ("automatic", "whitespace", "characters")
@@ -178,6 +179,52 @@ def _length_penalty(candidates, written, image: np.ndarray) -> np.ndarray:
     ours = np.array([max(len(tokens) - 1, 0) for tokens in candidates])
     theirs = np.array([max(len(tokens) - 1, 0) for tokens in written])
     return np.exp(-((ours[image] - theirs) ** 2) / (2 * SIGMA**2))
+
+
+def read_generated(path: str | os.PathLike, model: str, dataset: str) -> pd.DataFrame:
+    """Return the captions that a model wrote elsewhere: a `generated` table of one model
+    and data set.
+
+    `path`: a CSV file with the columns lang, image and caption, or a table `generated`;
+    of a table with a column `model` or `dataset`, the rows of these. Raises InputError
+    where it cannot be read, names an unknown language, or has none of these rows.
+    """
+    file = tables.locate(path)
+    if file.suffix.lower() in own_tables.SUFFIXES:
+        table = own_tables.read(file, "captions", ["lang", "image", "caption"])
+        own_tables.check_texts(table, ["image", "caption"], file)
+        table = table.assign(lang=own_tables.languages_of(table, "lang", file))
+        table["image"] = table["image"].map(folders.nfc)
+    else:
+        table = tables.read(file, "generated")
+    for column, name in {"model": model, "dataset": dataset}.items():
+        if column in table:
+            table = table[table[column] == name]
+    if table.empty:
+        raise InputError(
+            f"The file {file} has no caption by {model!r} for {dataset!r}: correct the"
+            " names in its columns model and dataset, or leave these columns out."
+        )
+    table = table.assign(model=model, dataset=dataset)
+    return tables.check(table[list(tables.SCHEMAS["generated"][0])], "generated", file)
+
+
+def of_images(
+    generated: pd.DataFrame, images: Sequence[str], langs: Sequence[str]
+) -> pd.DataFrame:
+    """Return the captions of some images in some languages; InputError where there is
+    none.
+    """
+    wanted = generated["image"].isin(images) & generated["lang"].isin(langs)
+    if not wanted.any():
+        row = generated.iloc[0]
+        raise InputError(
+            f"None of the captions by {row['model']} is of an image and in a language of"
+            f" the data set {row['dataset']!r}, the first is of {row['image']} in"
+            f" {languages.name(row['lang'])}: name images as the data set does, as"
+            f" {images[0]}."
+        )
+    return generated[wanted].reset_index(drop=True)
 
 
 def score(

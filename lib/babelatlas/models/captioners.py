@@ -6,6 +6,7 @@ captioner of transformers, add an entry.
 """
 
 import os
+from collections.abc import Sequence
 from functools import cache
 
 from pydantic import Field
@@ -83,6 +84,23 @@ def find(name: str, checkpoint: str | os.PathLike = "") -> Captioner:
     chat = any((folder / file).is_file() for file in files)
     prompt = REQUEST if chat else ""
     return Captioner(name=name, licence="not stated", prompt=prompt, chat=chat)
+
+
+def writable(entry: Captioner, codes: Sequence[str]) -> list[str]:
+    """Return the languages of `codes` that a captioner writes in; InputError where it
+    writes in none of them.
+
+    >>> writable(get_captioner("blip-base"), ["de", "en"])
+    ['en']
+    """
+    found = [code for code in codes if code in (entry.languages or codes)]
+    if not found:
+        raise InputError(
+            f"The captioner {entry.name!r} writes in {', '.join(entry.languages)} only,"
+            f" and the captions are in {', '.join(codes)}: name one of these languages"
+            " under `languages`, or take another captioner."
+        )
+    return found
 
 
 def is_table(checkpoint: str | os.PathLike) -> bool:
