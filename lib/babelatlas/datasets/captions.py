@@ -118,6 +118,20 @@ def load(
     return gallery, tables.check(table, "captions")
 
 
+def read(path: str | os.PathLike) -> pd.DataFrame:
+    """Return a table of captions, schema `captions`, of whatever images: a CSV file of
+    the user's, a table of a run, or captions.jsonl of Crossmodal-3600 or its zip.
+
+    Raises InputError where it cannot be read.
+    """
+    file = tables.locate(path)
+    if file.suffix in (".jsonl", ".zip"):
+        return _table(_read(datasets.get_dataset("xm3600"), os.fspath(path), []), [])
+    if file.suffix.lower() in own_tables.SUFFIXES:
+        return _own_captions(file)
+    return tables.read(file, "captions")
+
+
 def regions(
     name: str, annotations: str | os.PathLike = "", homes: str | os.PathLike = ""
 ) -> pd.DataFrame:
@@ -314,11 +328,7 @@ def _own(
             " table."
         )
     path, file = datasets.images_path(images, dataset), tables.locate(annotations)
-    table = (
-        _own_captions(file)
-        if file.suffix.lower() in own_tables.SUFFIXES
-        else tables.read(file, "captions")
-    )
+    table = read(file)
     own_tables.check_texts(table, ["caption"], file, filled=True)
     table = table.assign(lang=own_tables.languages_of(table, "lang", file))
     table = (
