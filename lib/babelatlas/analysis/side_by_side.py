@@ -161,7 +161,7 @@ def agreement(
         counted = {BOTH: both_ways(part, [GAIN, DIFFERENCE]), ONCE: part}
         how = {"methods": correlation.METHODS, "n_resamples": n_resamples, "seed": seed}
         for direction, points in counted.items():
-            varies = (points[[GAIN, DIFFERENCE]].nunique() > 1).all()
+            varies = all(len(set(points[name])) > 1 for name in (GAIN, DIFFERENCE))
             if len(part) < 3 or not varies:
                 continue
             found = correlation.correlate(points, GAIN, DIFFERENCE, over, **how)

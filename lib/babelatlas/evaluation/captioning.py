@@ -268,8 +268,8 @@ def score(
     scores = pd.concat(parts, ignore_index=True)
     scores = scores.assign(metric=metric, tokenization=tokenization, region="")
     if regions is not None:
-        home = regions.set_index("image")["region"]
-        scores["region"] = scores["image"].map(home).fillna("")
+        home = dict(zip(regions["image"], regions["region"], strict=True))
+        scores["region"] = [home.get(image, "") for image in scores["image"]]
     return tables.check(scores.drop(columns="caption"), "caption_scores")
 
 
