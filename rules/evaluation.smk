@@ -6,6 +6,7 @@ study.jobs["retrieval"] = study.pairs("retrieval")
 study.jobs["disambiguation"] = study.pairs("disambiguation")
 study.jobs["translators"] = study.translations()
 study.jobs["reasoning"] = study.judgements()
+study.jobs["captions"] = study.described()
 
 
 rule zeroshot:
@@ -163,6 +164,28 @@ rule reasoning:
         **only("reasoning"),
     params:
         **told("74_reasoning", also=way_to_judge),
+    resources:
+        gpu=gpu,
+    priority: 5
+    shell:
+        RUN_NOTEBOOK
+
+
+rule captions:
+    "Describe images in every language of their captions; score what is written."
+    input:
+        *code("70_captions"),
+        material=material,
+    output:
+        page=page("70_captions_{model}_{dataset}"),
+        output=at("generated/{model}_{dataset}.parquet"),
+        output_scores=at("caption_scores/{model}_{dataset}.parquet"),
+    log:
+        log_of("70_captions_{model}_{dataset}"),
+    wildcard_constraints:
+        **only("captions"),
+    params:
+        **told("70_captions"),
     resources:
         gpu=gpu,
     priority: 5

@@ -411,6 +411,17 @@ def predicted_scores(charts: Charts) -> list[str]:
     return [f"{100 * missed[name].mean():.1f}" for name in missed]
 
 
+def own_captions(charts: Charts) -> list[str]:
+    """Without captions nothing is said in numbers."""
+    if not charts.tables:
+        return []
+    rows = charts.having("dataset", "captions", "model", "lang", "value")
+    key = ["dataset", "captions"]
+    rows = rows[(rows[key] == rows[key].iloc[0]).all(axis=1)]
+    wide = rows.pivot(index="lang", columns="model", values="value").dropna()
+    return [f"{wide.mean().max():.2f}", f"{len(wide)}"]
+
+
 CLAIMS: dict[str, Callable[[Charts], list[str]]] = {
     "index": home,
     "10_languages": languages,
@@ -428,6 +439,7 @@ CLAIMS: dict[str, Callable[[Charts], list[str]]] = {
     "22_reasoning": reasoning,
     "23_translated_captions": translated_captions,
     "24_captioning": captioning,
+    "44_own_captions": own_captions,
     "25_ambiguous_words": ambiguous_words,
     "26_models": models,
     "27_generative_models": generative_models,

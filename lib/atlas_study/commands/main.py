@@ -279,6 +279,7 @@ for command in (
     made.merge,
     made.report,
     made.ship,
+    models.captioners,
     models.fetch,
     models.models,
     models.translators,

@@ -1,5 +1,5 @@
-"""The commands that list models and translators, and fetch them: `babelatlas models`,
-`translators`, `fetch`.
+"""The commands that list models, translators and captioners, and fetch them: `babelatlas
+models`, `translators`, `captioners`, `fetch`.
 """
 
 import click
@@ -49,9 +49,30 @@ def translators(name: str) -> None:
 
 
 @click.command()
+@click.argument("name", default="")
+def captioners(name: str) -> None:
+    """List the models that write captions, or print all that is known of one.
+
+    Example: babelatlas captioners blip-base
+    """
+    from babelatlas.models import captioners
+
+    names = [name] if name else list(captioners.listed())
+    for entry in map(captioners.get_captioner, names):
+        terms = ", to be accepted on the hub first" if entry.gated else ""
+        written = ", ".join(entry.languages) or "as its prompt asks"
+        print(
+            f"{entry.name}: {entry.source.repository} at {entry.source.revision},"
+            f" licence {entry.licence}{terms}; languages: {written}"
+        )
+        for row in captioners.sources(name) if name else ():
+            print(f"  {row['field']}: {row['value']} ({row['source']})")
+
+
+@click.command()
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
 def fetch(names: tuple[str, ...]) -> None:
-    """Download models, translators or tuxpaint-stamps.
+    """Download models, translators, captioners or tuxpaint-stamps.
 
     Models come at their pinned revisions; files that are there are compared with the
     SHA-256 that the hub gives.
@@ -60,7 +81,7 @@ def fetch(names: tuple[str, ...]) -> None:
     """
     from babelatlas.datasets import registry as datasets
     from babelatlas.datasets import stamps
-    from babelatlas.models import hub, registry, translators
+    from babelatlas.models import captioners, hub, registry, translators
 
     if "tuxpaint-stamps" in names:
         print(
@@ -69,10 +90,13 @@ def fetch(names: tuple[str, ...]) -> None:
             flush=True,
         )
         names = tuple(name for name in names if name != "tuxpaint-stamps")
-    known = translators.names()
-    for entry in [
-        (translators.get_translator if name in known else registry.get_model)(name)
-        for name in names
-    ]:
+    for name in names:
+        if name in translators.names():
+            # It may be a captioner, too, from the same files.
+            entry = translators.get_translator(name)
+        elif name in captioners.listed():
+            entry = captioners.get_captioner(name)
+        else:
+            entry = registry.get_model(name)
         for line in hub.fetch(entry):
             print(line, flush=True)

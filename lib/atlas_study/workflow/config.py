@@ -23,7 +23,7 @@ from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import beside, check_writable
 from babelatlas.base.validation import Entry, validate
 from babelatlas.datasets import registry as datasets
-from babelatlas.models import hub, translators
+from babelatlas.models import captioners, hub, translators
 from babelatlas.models import registry as models
 from babelatlas.models.training import adaptation, gated_fusion
 
@@ -112,6 +112,8 @@ class GatedFusion(Entry):
 class Config(Entry):
     """What a config may hold; config/demo.yml and config/full.yml explain each key.
 
+    `captioners`: models that describe the images of each data set for retrieval;
+    `checkpoints` has the folder of one of the user's own, or a table of its captions.
     `chapters` empty: all that this run can make. `external_scores`: translator -> data
     set -> a table, or language -> the files of its correct and of its incorrect
     translations, a pair for each training of the model. `gated_fusion`: translator ->
@@ -127,6 +129,7 @@ class Config(Entry):
     datasets: Names
     seed: Seed = 0
     translators: Annotated[list[OwnName], AfterValidator(_each_once)] = []
+    captioners: Annotated[list[OwnName], AfterValidator(_each_once)] = []
     protocol_datasets: Names = []
     stored_vectors: dict[str, Names] = {}
     only: dict[str, Names] = {}
@@ -367,7 +370,9 @@ def _check_models(config: Config) -> None:
         for name in config.translators
         if name not in own
     ]
-    for name in {*config.checkpoints, *config.adaptations} - {*config.translators}:
+    entries += _listed_captioners(config)
+    named = {*config.translators, *config.captioners}
+    for name in {*config.checkpoints, *config.adaptations} - named:
         models.get_model(name)
     _check_among(
         "external_scores", config.external_scores, config.translators, "translators"
@@ -433,6 +438,21 @@ def _check_gated_fusion(config: Config) -> None:
             )
 
 
+def _listed_captioners(config: Config) -> list:
+    """Return the entries of the captioners that are no folder or table of the user's;
+    InputError for one that is not known, and where there is nothing to describe.
+    """
+    tasks = {datasets.get_dataset(name).task for name in config.datasets}
+    if config.captioners and "retrieval" not in tasks:
+        raise InputError(
+            "The config's 'captioners' describe the images of data sets for retrieval,"
+            " and it names none: add one, such as xm3600, or leave them out."
+        )
+    own = {*config.checkpoints} - {*captioners.listed()}
+    names = [name for name in config.captioners if name not in own]
+    return [captioners.get_captioner(name) for name in names]
+
+
 def absent(config: Config) -> dict[str, str]:
     """Return the paths of a config at which nothing is, each with what the config calls
     it.
@@ -477,12 +497,17 @@ def check_paths(values: dict) -> None:
     own = {*config.checkpoints, *config.external_scores, *config.custom_models}
     own |= {*config.gated_fusion}
     images_by = {wanted.image_model for wanted in config.gated_fusion.values()} - {""}
-    for name in {*config.models, *config.translators, *images_by} - own:
-        entry = (
-            translators.get_translator
-            if name in translators.names()
-            else models.get_model
-        )(name)
+    models_named = [*config.models, *sorted(images_by)]
+    entries = [models.get_model(name) for name in models_named if name not in own]
+    entries += [
+        translators.get_translator(name)
+        for name in config.translators
+        if name not in own
+    ]
+    entries += [
+        captioners.get_captioner(name) for name in config.captioners if name not in own
+    ]
+    for entry in entries:
         if entry.source:
             hub.check_agreement(entry)
 

@@ -16,12 +16,13 @@ from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import root, rows
 from babelatlas.datasets import registry as datasets
+from babelatlas.models import captioners, translators
 from babelatlas.models import registry as models
-from babelatlas.models import translators
 
 LISTING = "files.json"
 # The folders of a run whose files are named by a model and a data set.
 EVALUATIONS = ("zeroshot", "retrieval", "disambiguation", "answers", "stored")
+EVALUATIONS += ("generated",)
 
 
 def checks(kinds: str, given: dict) -> Callable[[str], str]:
@@ -64,6 +65,14 @@ def _translator(name: str, given: dict) -> str:
     own = given.get("checkpoint") or given.get("scores")
     if not own and not _evaluated(lambda stem: stem.startswith(f"{name}_")):
         translators.get_translator(name)
+    return name
+
+
+def _captioner(name: str, given: dict) -> str:
+    if not given.get("checkpoint") and not _evaluated(
+        lambda stem: stem.startswith(f"{name}_")
+    ):
+        captioners.get_captioner(name)
     return name
 
 
@@ -124,6 +133,7 @@ def _evaluated(fits: Callable[[str], bool]) -> bool:
 KINDS = {
     "model": _model,
     "translator": _translator,
+    "captioner": _captioner,
     "released model": _released_model,
     "data set": _dataset,
     "language": _language,

@@ -19,7 +19,7 @@ from babelatlas.base import checksums, download, synsets, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.datasets import registry as datasets
 from babelatlas.datasets import stored_vectors
-from babelatlas.models import registry, translators
+from babelatlas.models import captioners, registry, translators
 from babelatlas.models.loaders import bridge
 
 TITLE_PAGE = "00_summary"  # staged as index: index.html is a page, no redirection
@@ -202,6 +202,11 @@ class Plan:
             for name, dataset in pairs
             if dataset in external.get(name, [dataset])
         ]
+
+    def described(self) -> list[Job]:
+        """Return the captioners with the data sets whose images they describe."""
+        pairs = product(self.config.captioners, self.of_task("retrieval"))
+        return [{"model": name, "dataset": dataset} for name, dataset in pairs]
 
     def statements(self) -> list[str]:
         """Return the data sets of statements, each with one to train classifiers on."""
@@ -772,13 +777,15 @@ class Plan:
 
     def gpus(self, model: str) -> int:
         """Return how many GPUs a job of a model takes: one; the miniature's models, and
-        files of scores, take none. A translator that the run trains takes what its image
-        model does.
+        files of scores or captions, take none. A translator that the run trains takes
+        what its image model does.
         """
         if model in self.config.gated_fusion:
             model = self.config.gated_fusion[model].image_model or "picto-en"
         adapted_from = registry.base_of(model) or model
         base = self.adaptations.get(model, {}).get("model", adapted_from)
+        if captioners.is_table(self.config.checkpoints.get(model, "")):
+            return 0
         return int(base not in [*self.trained, *self.config.external_scores])
 
     def scores_of(self, translator: str, dataset: str) -> dict:
@@ -830,6 +837,8 @@ class Plan:
         sums = {path: self.contents(path) for path in own_files if _is_there(path)}
         sums |= {path: self.fingerprint(path) for path in published if _is_there(path)}
         listed = {entry.name: entry for entry in translators.TRANSLATORS} | self.entries
+        if notebook == "70_captions":
+            listed = captioners.listed()
         parts = {
             "model": listed.get(model),
             "datasets": known,

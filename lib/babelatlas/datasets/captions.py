@@ -10,7 +10,7 @@ import gzip
 import json
 import os
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -118,6 +118,54 @@ def load(
     return gallery, tables.check(table, "captions")
 
 
+def read(path: str | os.PathLike) -> pd.DataFrame:
+    """Return a table of captions, schema `captions`, of whatever images: a CSV file of
+    the user's, a table of a run, or captions.jsonl of Crossmodal-3600 or its zip.
+
+    Raises InputError where it cannot be read.
+    """
+    file = tables.locate(path)
+    if file.suffix in (".jsonl", ".zip"):
+        return _table(_read(datasets.get_dataset("xm3600"), os.fspath(path), []), [])
+    if file.suffix.lower() in own_tables.SUFFIXES:
+        return _own_captions(file)
+    return tables.read(file, "captions")
+
+
+def regions(
+    name: str, annotations: str | os.PathLike = "", homes: str | os.PathLike = ""
+) -> pd.DataFrame:
+    """Return where the images of a data set are from: image, region, no row for images
+    of which nobody says it.
+
+    `homes`: a CSV file of the user's with these two columns. Without it the regions of
+    Crossmodal-3600 are those of its annotations (its image/locale), the code of the
+    language for whose region an image was selected (Thapliyal et al. 2022, Section
+    2.2). Raises InputError for an image with two regions, or without one in a file of
+    the user's.
+    """
+    table = pd.DataFrame(columns=["image", "region"], dtype=str)
+    if os.fspath(homes):
+        table = own_tables.read(homes, "regions", ["image", "region"])
+        own_tables.check_texts(table, ["image", "region"], homes, filled=True)
+        table = table.assign(image=table["image"].map(nfc))
+    elif name == "xm3600" and not os.fspath(annotations).endswith(".json"):
+        lines = _read_safely(_xm3600_lines, name, os.fspath(annotations))
+        pairs = [
+            (f"{line['image/key']}.jpg", canonical(line["image/locale"]))
+            for line in lines
+            if line.get("image/locale")
+        ]
+        table = pd.DataFrame(pairs, columns=["image", "region"], dtype=str)
+    twice = table.loc[table["image"].duplicated(), "image"]
+    if len(twice):
+        raise InputError(
+            f"{len(twice):,} image(s) have two regions, the first {twice.iloc[0]}: keep"
+            " one row for each image."
+        )
+    return table[["image", "region"]]
+
+
 def _only(
     table: pd.DataFrame, column: str, wanted: list[str], lacks: str
 ) -> pd.DataFrame:
@@ -174,15 +222,26 @@ def _read(
     """Return what the files of a data set say; InputError where they are absent or of
     another layout.
     """
+    return _read_safely(
+        READERS[dataset.name], dataset.name, dataset, str(annotations), sets
+    )
+
+
+def _read_safely(reader: Callable, name: str, *given):
+    """Return what a reader of the captions of a data set gives; InputError where it
+    fails.
+    """
     try:
-        return READERS[dataset.name](dataset, str(annotations), sets)
+        return reader(*given)
     except InputError:
         raise
     except Exception as error:  # zipfile, zlib, gzip and json each raise their own
-        what = f"The captions of {dataset.name!r} at {annotations or 'its address'}"
+        places = [str(value) for value in given if isinstance(value, str) and value]
+        what = f"The captions of {name!r} at {''.join(places) or 'its address'}"
         reason = f"{type(error).__name__}: {error}"
+        url = datasets.get_dataset(name).url
         raise InputError(
-            f"{what} cannot be read ({reason}): give them as published ({dataset.url})."
+            f"{what} cannot be read ({reason}): give them as published ({url})."
         ) from error
 
 
@@ -269,11 +328,7 @@ def _own(
             " table."
         )
     path, file = datasets.images_path(images, dataset), tables.locate(annotations)
-    table = (
-        _own_captions(file)
-        if file.suffix.lower() in own_tables.SUFFIXES
-        else tables.read(file, "captions")
-    )
+    table = read(file)
     own_tables.check_texts(table, ["caption"], file, filled=True)
     table = table.assign(lang=own_tables.languages_of(table, "lang", file))
     table = (
@@ -445,23 +500,7 @@ def _xm3600(
     """
     if annotations.endswith(".json"):
         return _pairs(dataset, annotations, sets)
-    path = (
-        tables.locate(annotations) if annotations else download.file("xm3600-captions")
-    )
-    if path.is_dir():
-        path = path / (
-            "captions.jsonl" if (path / "captions.jsonl").is_file() else "captions.zip"
-        )
-    content = (
-        zipfile.ZipFile(path).read("captions.jsonl")
-        if path.suffix == ".zip"
-        else path.read_bytes()
-    )
-    rows = [
-        json.loads(line)
-        for line in content.decode("utf-8-sig").split("\n")
-        if line.strip()
-    ]
+    rows = _xm3600_lines(annotations)
     images = [f"{row['image/key']}.jpg" for row in rows]
     written = [
         {
@@ -477,6 +516,27 @@ def _xm3600(
         for lang in langs
     }
     return Annotations(images, captions, dataset)
+
+
+def _xm3600_lines(annotations: str) -> list[dict]:
+    """Return what each line of captions.jsonl says, as for `_xm3600`."""
+    path = (
+        tables.locate(annotations) if annotations else download.file("xm3600-captions")
+    )
+    if path.is_dir():
+        path = path / (
+            "captions.jsonl" if (path / "captions.jsonl").is_file() else "captions.zip"
+        )
+    content = (
+        zipfile.ZipFile(path).read("captions.jsonl")
+        if path.suffix == ".zip"
+        else path.read_bytes()
+    )
+    return [
+        json.loads(line)
+        for line in content.decode("utf-8-sig").split("\n")
+        if line.strip()
+    ]
 
 
 def _multi30k(

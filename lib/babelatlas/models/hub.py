@@ -16,6 +16,7 @@ from packaging.requirements import Requirement
 from babelatlas.base import checksums, tables
 from babelatlas.base.errors import InputError
 from babelatlas.base.folders import files_below
+from babelatlas.models.captioners import Captioner
 from babelatlas.models.checkpoint import fetch_hint, first_line
 from babelatlas.models.registry import Model, Source
 from babelatlas.models.translators import Translator
@@ -24,7 +25,9 @@ from babelatlas.models.translators import Translator
 COMMIT = re.compile("[0-9a-f]{40}")
 
 
-def check_consent(entry: Model | Translator, remote_code: str) -> Model | Translator:
+def check_consent(
+    entry: Model | Translator | Captioner, remote_code: str
+) -> Model | Translator | Captioner:
     """Return the entry of a model as it may be loaded: for one whose code lives in its
     repository, at a known commit.
 
@@ -62,7 +65,7 @@ def check_consent(entry: Model | Translator, remote_code: str) -> Model | Transl
     )
 
 
-def check_packages(entry: Model | Translator, what: str, fix: str) -> None:
+def check_packages(entry: Model | Translator | Captioner, what: str, fix: str) -> None:
     """Raise InputError where a package that an entry requires is not here, or in
     another version.
     """
@@ -77,7 +80,7 @@ def check_packages(entry: Model | Translator, what: str, fix: str) -> None:
             )
 
 
-def check_agreement(entry: Model | Translator) -> None:
+def check_agreement(entry: Model | Translator | Captioner) -> None:
     """Raise InputError where the hub would refuse a model's files: gated, not here, and
     nobody is logged in.
     """
@@ -99,7 +102,7 @@ def check_agreement(entry: Model | Translator) -> None:
 
 
 def folders(
-    entry: Model | Translator, folder: str | os.PathLike = ""
+    entry: Model | Translator | Captioner, folder: str | os.PathLike = ""
 ) -> dict[str, Path]:
     """Return the folder of each of a model's sources by role, "" the main one; fetched
     where need be and allowed.
@@ -127,7 +130,7 @@ def folders(
     return by_role
 
 
-def key(entry: Model | Translator, folders: dict[str, Path]) -> str:
+def key(entry: Model | Translator | Captioner, folders: dict[str, Path]) -> str:
     """Return what identifies the weights: repository and commit of a folder that is as
     the hub's download left it, else one hash of all its files that are not hidden.
     """
@@ -150,7 +153,7 @@ def key(entry: Model | Translator, folders: dict[str, Path]) -> str:
     return " ".join(parts)
 
 
-def fetch(entry: Model | Translator) -> Iterator[str]:
+def fetch(entry: Model | Translator | Captioner) -> Iterator[str]:
     """Fetch what is missing of a model's files, and check the large ones; yield a line
     for each repository.
     """
@@ -182,7 +185,7 @@ def fetch(entry: Model | Translator) -> Iterator[str]:
         )
 
 
-def _fetched(entry: Model | Translator, source: Source) -> Path:
+def _fetched(entry: Model | Translator | Captioner, source: Source) -> Path:
     """Return the folder of a source in the hub's cache; what is missing is fetched."""
     from huggingface_hub import snapshot_download, utils
 

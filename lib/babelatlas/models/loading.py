@@ -24,6 +24,7 @@ from babelatlas.models.encoder import (
 )
 from babelatlas.models.loaders import (
     bridge,
+    caption_writer,
     gated_fusion,
     huggingface,
     image_text,
@@ -48,6 +49,7 @@ LOADERS: dict[str, Callable[[Checkpoint], Towers]] = {
     "mexma-siglip": remote_code.load_mexma,
     "uform": remote_code.load_uform,
 }
+load_captioner = caption_writer.load  # the writer of a captioner
 
 
 def load(

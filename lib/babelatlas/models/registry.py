@@ -30,6 +30,7 @@ TABLES = (
     "caution",
     "models",
     "translators",
+    "captioners",
 )
 # Environment variable with the config's own models as JSON, name -> description (see
 # `custom`).
