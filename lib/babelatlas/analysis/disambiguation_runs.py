@@ -66,7 +66,7 @@ def lacking(found: Shown) -> str:
     if found.own:
         return ""
     return (
-        "This run has no choices of real models between translations: name real models"
-        " and a data set of ambiguous words, such as `imagenet-1k-pairs` or `commute`,"
-        " in its config. Shown are the bridges of `config/real.yml`."
+        "This run has not evaluated a real model on ambiguous words: name real models and"
+        " a data set such as `imagenet-1k-pairs` or `commute` in its config. Shown are"
+        " the bridges, whose results ship with the study (`config/real.yml`)."
     )
