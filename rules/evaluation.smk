@@ -85,6 +85,7 @@ rule disambiguation:
         weights=weights,
         item_texts=at("items/{dataset}.parquet"),
         item_images=at("item_images/{dataset}.parquet"),
+        before=bridge_before("disambiguation"),
     output:
         page=page("69_disambiguation_{model}_{dataset}"),
         output=at("disambiguation/{model}_{dataset}.parquet"),

@@ -156,12 +156,27 @@ def test_errors_are_compared_and_ensembles_tried_where_models_share_items(
     said, known = answer(
         "35_error_overlap", results=str(results), models=models, n_resamples=20
     )
-    assert (
-        "kinds of pairs of real models or languages make the same errors significantly"
-        " more often" in said
-    )
+    assert "real models or languages make the same errors" in said
+    assert known["shown"].own
     assert known["gains"].groupby("metric").size().reindex(
         ["TC"], fill_value=0
     ).tolist() == [n_ensembles]
-    assert "CLIP-like: one model, two languages" in set(known["means"]["kind"])
-    assert ("within CLIP-like" in set(known["means"]["kind"])) == (len(models) > 1)
+    kinds = set(known["means"]["kind"])
+    assert "one: two languages" in kinds
+    assert ("one and other" in kinds) == (len(models) > 1)
+    assert ("one and lone; other and lone" in known["apart"]) == (len(models) > 2)
+
+
+def test_without_real_models_the_bridges_are_shown_and_the_run_is_told_what_it_lacks(
+    tmp_path,
+):
+    (tmp_path / "files.json").write_text("[]", encoding="utf-8")
+    output = tmp_path / "scores.parquet"
+    asked = {"results": str(tmp_path), "models": [], "n_resamples": 20}
+    said, known = answer("42_disambiguation", output=str(output), **asked)
+    assert "On imagenet-photos-pairs, bridge-lite" in said
+    assert "has not evaluated a real model on ambiguous words" in known["what_lacks"]
+    assert tables.read(output, "scores").empty  # what ships is not the run's
+    said, known = answer("35_error_overlap", **asked)
+    assert "On imagenet-photos-pairs, real models or languages" in said
+    assert not len(known["small_means"])

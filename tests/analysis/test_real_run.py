@@ -160,7 +160,7 @@ def test_what_a_run_of_photographs_alone_has_not_made_is_what_ships(tmp_path):
     )
     assert real_run.own(tmp_path)
     assert len(real_run.read("zeroshot", tmp_path)) == len(mine)
-    for name in ("retrieval", "words", "held_out"):
+    for name in ("retrieval", "words", "held_out", "disambiguation"):
         assert real_run.read(name, tmp_path).equals(real_run.read(name)), name
 
 

@@ -1,10 +1,13 @@
 """Overlap of errors: against cases done by hand and against simulated errors."""
 
+from itertools import combinations
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from atlas_study.chapters import error_overlap
+from babelatlas.analysis import real_run
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import disambiguation
@@ -186,3 +189,112 @@ def test_an_ensemble_names_what_a_member_lacks():
     table = pd.concat([table_of(np.ones((3, 2, 2))), table_of(np.ones((2, 2, 2)), "n")])
     with pytest.raises(InputError, match="Not all of m, n have a cost of item 'w002'"):
         error_overlap.ensemble(table, ["m", "n"], "both")
+
+
+def slow_overlap(first, second):
+    """IoU of two lists of errors (item, sense), and that of independent errors, by
+    counting; the senses are counted apart.
+    """
+    both, either, expected = 0, 0, 0.0
+    n_items = len(first)
+    for sense in (0, 1):
+        errors_1 = {item for item in range(n_items) if first[item][sense]}
+        errors_2 = {item for item in range(n_items) if second[item][sense]}
+        both += len(errors_1 & errors_2)
+        either += len(errors_1 | errors_2)
+        expected += len(errors_1) * len(errors_2) / n_items
+    by_chance = expected / (both + either - expected) if either else np.nan
+    return (both / either if either else np.nan), by_chance
+
+
+def slow_errors(costs, metric):
+    """The errors of one model in one language, choice by choice: item -> two flags."""
+    cost = costs.set_index(["item", "image", "text"])["cost"].to_dict()
+    found = {}
+    for item in costs["item"].unique():
+        flags = []
+        for meant, other in ("ab", "ba"):
+            right = cost[item, f"{meant}0", meant]
+            wrong = (
+                cost[item, f"{meant}0", other]
+                if metric == "TC"
+                else cost[item, f"{other}0", meant]
+            )
+            flags.append(not right < wrong - disambiguation.TIE)
+        found[item] = flags
+    return found
+
+
+@pytest.mark.parametrize("metric", ["TC", "IC"])
+def test_overlaps_of_the_bridges_are_those_of_a_count_pair_by_pair(metric):
+    costs = real_run.read("disambiguation").query("model != 'bridge-lite2-enpt'")
+    models = list(costs["model"].unique())
+    family = dict.fromkeys(models, "CLIP-like")
+    grids = error_overlap.error_grids(costs, family, 6)
+    same = error_overlap.pairs_of_models(grids, models)
+    kinds = error_overlap.pairs_by_kind(grids, same)
+    found = error_overlap.overlaps(grids, kinds, 20, 0).query("metric == @metric")
+    found = found.set_index("kind")
+    errors = {
+        key: slow_errors(part[part["image"].isin(["a0", "b0"])], metric)
+        for key, part in costs.groupby(["model", "lang"])
+    }
+    langs = sorted(costs["lang"].unique())
+    [most] = grids.widest.values()
+    both = [(("bridge-lite0", lang), ("bridge-lite2", lang)) for lang in langs]
+    pairs = {"bridge-lite0 and bridge-lite2": both}
+    for model in models:
+        pairs[f"{model}: two languages"] = [
+            ((model, first), (model, second))
+            for first, second in combinations(sorted(most), 2)
+        ]
+    for kind, cells in pairs.items():
+        values = []
+        for first, second in cells:
+            items = sorted(errors[first].keys() & errors[second].keys())
+            values.append(
+                slow_overlap(
+                    [errors[first][item] for item in items],
+                    [errors[second][item] for item in items],
+                )
+            )
+        observed, expected = np.nanmean(values, axis=0)
+        assert found.loc[kind, "value"] == pytest.approx(observed)
+        assert found.loc[kind, "expected"] == pytest.approx(expected)
+
+
+def test_with_many_models_pairs_are_named_by_their_families():
+    names = [f"m{number}" for number in range(5)]
+    costs = pd.concat([table_of(RNG.normal(size=(4, 2, 2)), name) for name in names])
+    family = dict.fromkeys(names, "CLIP-like") | {"m4": "translators"}
+    grids = error_overlap.error_grids(costs, family, 10)
+    kinds = error_overlap.pairs_by_kind(
+        grids, error_overlap.pairs_of_models(grids, names)
+    )
+    assert kinds["kind"].value_counts().to_dict() == {
+        "within CLIP-like": 6,
+        "CLIP-like and translators": 4,
+    }
+
+
+def test_models_without_a_common_language_or_word_are_named_in_one_sentence():
+    costs = table_of(RNG.normal(size=(3, 2, 2)))
+    german = table_of(RNG.normal(size=(3, 2, 2)), "n").assign(lang="de")
+    others = table_of(RNG.normal(size=(3, 2, 2)), "o")
+    others["item"] = "x" + others["item"]
+    every = pd.concat([costs, german, others])
+    grids = error_overlap.error_grids(every, dict.fromkeys("mno", "CLIP-like"), 10)
+    assert error_overlap.without_common_items(grids, list("mno")) == (
+        "Not compared, since they have no language and ambiguous word in common: m and"
+        " n; m and o; n and o. Evaluate them on the same data set and languages."
+    )
+    alone = error_overlap.error_grids(costs, {"m": "CLIP-like"}, 10)
+    assert error_overlap.without_common_items(alone, ["m"]) == ""
+
+
+def test_without_tables_there_are_no_errors_to_compare():
+    costs = error_overlap.read_costs([])
+    grids = error_overlap.error_grids(costs, {}, 10)
+    same = error_overlap.pairs_of_models(grids, [])
+    assert error_overlap.overlaps(grids, same, 20, 0).empty
+    assert error_overlap.gains_of_ensembles(costs, {}, 4, 20, 0).empty

@@ -422,10 +422,9 @@ def test_files_of_a_run_are_those_that_are_there(tmp_path):
     assert files["model"].tolist() == ["picto-en"]  # theirs left the config
 
 
-def test_without_any_results_of_the_models_a_sentence_names_them(tmp_path):
-    with pytest.raises(
-        InputError, match="of openai-b32 on pictogram-pairs: name models that it has"
-    ):
-        disambiguation.files(
-            str(tmp_path), ["openai-b32"], [], ["pictogram-pairs", "pictograms"]
-        )
+def test_a_run_without_results_of_the_models_has_no_files(tmp_path):
+    files = disambiguation.files(
+        str(tmp_path), ["openai-b32"], [], ["pictogram-pairs", "pictograms"]
+    )
+    assert list(files) == ["model", "translator", "dataset", "path", "tokens"]
+    assert files.empty

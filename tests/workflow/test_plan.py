@@ -93,17 +93,18 @@ def test_bridges_take_turns_so_that_texts_are_encoded_once_and_real_models_run_o
     real = configs.read(ROOT / "config" / "real.yml")
     images = dict.fromkeys(real["datasets"], "somewhere")
     graph = read_graph(real | {"images": images})
-    first, *others = graph.plan.jobs["retrieval"]
-    assert graph.inputs("retrieval", first)["before"] == []
-    assert graph.inputs("retrieval", others[0])["before"] == [
-        graph.plan.outputs("retrieval", first)["output"]
-    ]
-    # A model that holds a text's own class out cannot take captions.
-    models = [job["model"] for job in graph.plan.jobs["retrieval"]]
-    assert "bridge-lite2-folds" not in models
+    for rule in ("retrieval", "disambiguation"):
+        first, *others = graph.plan.jobs[rule]
+        assert graph.inputs(rule, first)["before"] == []
+        assert graph.inputs(rule, others[0])["before"] == [
+            graph.plan.outputs(rule, first)["output"]
+        ]
+        # A model that holds a text's own class out cannot take captions or words.
+        models = [job["model"] for job in graph.plan.jobs[rule]]
+        assert "bridge-lite2-folds" not in models
     caches = {
         graph.told(rule, job)["cache"]
-        for rule in ("zeroshot", "retrieval")
+        for rule in ("zeroshot", "retrieval", "disambiguation")
         for job in graph.plan.jobs[rule]
     }
     assert caches == {"results/real/cache/bridge"}

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from babelatlas.analysis import leaderboard
+from babelatlas.analysis import disambiguation_runs, leaderboard
 from babelatlas.base import tables
 from babelatlas.evaluation import disambiguation
 from babelatlas.report import figures, formatting
@@ -50,8 +50,10 @@ def results(
 
     `files`: as `disambiguation.files` lists them; `family`: model -> its kind; `tiers`:
     level of training data -> languages. A table has a row for each image and
-    translation: they are read one after the other.
+    translation: they are read one after the other. Without files there are no rows.
     """
+    if not len(files):
+        return _nothing()
     scores, means, items = [], [], []
     by = ["dataset", "variant", "metric", "model", "lang", "item"]
     for row in files.itertuples():
@@ -70,6 +72,34 @@ def results(
         family=means["model"].map(family), cell=formatting.intervals(means)
     )
     return Results(pd.concat(scores, ignore_index=True), means, tables.joined(items))
+
+
+def _nothing() -> Results:
+    """Return the results of no file."""
+    items = ["dataset", "variant", "metric", "model", "lang", "item", "value"]
+    return Results(
+        tables.empty("scores"),
+        pd.DataFrame(columns=[*MEANS, "family", "cell"]),
+        pd.DataFrame(columns=items),
+    )
+
+
+def joined(first: Results, second: Results) -> Results:
+    """Return two results as one, those of the first in front."""
+    there = [part for part in (first, second) if len(part.scores)]
+    if len(there) < 2:
+        return there[0] if there else first
+    return Results(
+        pd.concat([part.scores for part in there], ignore_index=True),
+        pd.concat([part.means for part in there], ignore_index=True),
+        pd.concat([part.items for part in there], ignore_index=True),
+    )
+
+
+def files_of_run(shown: disambiguation_runs.Shown) -> pd.DataFrame:
+    """Return the files of a run that are shown, without those that ship."""
+    own = [shown.real, shown.miniature] if shown.own else [shown.miniature]
+    return pd.concat(own, ignore_index=True)
 
 
 def _means(

@@ -21,6 +21,8 @@ from babelatlas.stats import bootstrap, multiple_comparisons, permutation
 # Of a table of costs that are combined at once: what is computed on the way takes
 # several times their memory.
 ROWS = 1_000_000
+# So many pairs of models are named in a figure; more are drawn by family, and as a map.
+MOST_PAIRS = 6
 
 
 def errors(
@@ -337,7 +339,7 @@ def read_costs(paths: Sequence[str]) -> pd.DataFrame:
         costs = tables.categories(tables.read(path, "disambiguation"))
         original = costs["image"].isin(disambiguation.ORIGINALS)
         parts.append(costs[original & (costs["replicate"] == 0)].copy())
-    return tables.joined(parts)
+    return tables.joined(parts or [tables.empty("disambiguation")])
 
 
 class Grids(NamedTuple):
@@ -383,29 +385,62 @@ def pairs_of_models(found: Grids, order: Sequence[str]) -> pd.DataFrame:
 
 
 def pairs_by_kind(found: Grids, pairs: pd.DataFrame) -> pd.DataFrame:
-    """Return the pairs of models, and those of one model in two languages; `kind`:
-    within a family of models, across two, or between languages.
+    """Return the pairs of models, and those of one model in two languages, of the
+    languages with most models and items.
+
+    `kind`: which two models, or where there are more than `MOST_PAIRS` of these, within
+    a family or across two; which model in two languages.
     """
-    ends = [
-        " and ".join(sorted(families))
-        for families in zip(pairs["family"], pairs["family_2"], strict=True)
-    ]
-    within = pairs["family"] == pairs["family_2"]
-    kinds = pd.Series(ends, pairs.index).mask(within, "within " + pairs["family"])
-    cells = pd.concat(
-        [
-            found.cells[
-                (found.cells["dataset"] == name) & found.cells["lang"].isin(langs)
-            ]
-            for name, langs in found.widest.items()
-        ]
-    )
+    if pairs["kind"].nunique() > MOST_PAIRS:
+        pairs = pairs.assign(kind=_families(pairs))
+    cells = [found.cells[:0]]
+    for dataset, langs in found.widest.items():
+        rows = found.cells["dataset"] == dataset
+        cells.append(found.cells[rows & found.cells["lang"].isin(langs)])
+    cells = pd.concat(cells)
     across = cells.merge(cells, on=["dataset", "model", "family"], suffixes=("", "_2"))
     across = across[across["lang"] < across["lang_2"]]
-    across = across.assign(kind=across["family"] + ": one model, two languages")
+    across = across.assign(kind=across["model"] + ": two languages")
     across = across.rename(columns={"place": "first", "place_2": "second"})
-    both = pd.concat([pairs.assign(kind=kinds), across])
-    return both.sort_values("kind", kind="stable")
+    return pd.concat([pairs, across], ignore_index=True)
+
+
+def _families(pairs: pd.DataFrame) -> pd.Series:
+    """Return of each pair of models whether it is within a family, or across which."""
+    both = zip(pairs["family"], pairs["family_2"], strict=True)
+    names = pd.Series([" and ".join(sorted(pair)) for pair in both], pairs.index)
+    within = pairs["family"] == pairs["family_2"]
+    return names.mask(within, "within " + pairs["family"])
+
+
+def without_common_items(found: Grids, order: Sequence[str]) -> str:
+    """Return a sentence on pairs of models that have no item of any language in common,
+    so that their errors cannot be compared; "" where all have one.
+    """
+    pairs = pairs_of_models(found, order)
+    shared = {
+        frozenset([row.model, row.model_2])
+        for row in pairs.itertuples()
+        if _have_common_item(found.errors[row.dataset, "TC"], row.first, row.second)
+    }
+    there = [name for name in order if name in set(found.cells["model"])]
+    apart = [
+        " and ".join(pair)
+        for pair in combinations(there, 2)
+        if frozenset(pair) not in shared
+    ]
+    if not apart:
+        return ""
+    return (
+        "Not compared, since they have no language and ambiguous word in common:"
+        f" {'; '.join(apart)}. Evaluate them on the same data set and languages."
+    )
+
+
+def _have_common_item(errors: np.ndarray, first: int, second: int) -> bool:
+    """Return whether two cells of errors (cell, item, sense) have an item in common."""
+    known = np.isfinite(errors[[first, second]]).all(axis=(0, 2))
+    return bool(known.any())
 
 
 def overlaps(
@@ -420,7 +455,7 @@ def overlaps(
         if len(part):
             overlap = mean_overlap(wrong, part, n_resamples, seed=seed)
             parts.append(overlap.assign(dataset=dataset, metric=metric))
-    columns = ["dataset", "metric", "kind", "value", "p_holm", "excess", "n"]
+    columns = ["dataset", "metric", "kind", "value", "p", "p_holm", "excess", "n"]
     empty = pd.DataFrame(columns=columns)
     return pd.concat(parts, ignore_index=True) if parts else empty
 
@@ -477,7 +512,7 @@ def gains_of_ensembles(
             values = by_item(part, items, members, name)
             if len(values):
                 found += _gains(values, name, n_resamples, seed)
-    empty = pd.DataFrame(columns=["dataset", "metric", "value", "p"])
+    empty = pd.DataFrame(columns=["dataset", "metric", "first", "value", "p"])
     gains = pd.concat(found, ignore_index=True) if found else empty
     by = gains.groupby(["dataset", "metric"])["p"]
     gains["p_holm"] = by.transform(multiple_comparisons.holm)

@@ -32,10 +32,12 @@ DATASETS = (
     "tuxpaint-names",
     "tuxpaint-stamps",
     "imagenet-photos-100",
+    "imagenet-photos-pairs",
 )
 # Name -> schema. "words": outcomes with translators' texts and with labels of lexicons,
 # among the same classes; "held_out": with a class's own name left out of the bridge,
-# and not, among the classes of its fold.
+# and not, among the classes of its fold. "disambiguation": the scores of translations of
+# ambiguous words, given two photographs and both at once.
 TABLES = {
     "zeroshot": "zeroshot",
     "retrieval": "retrieval",
@@ -45,6 +47,7 @@ TABLES = {
     "words": "zeroshot",
     "held_out": "zeroshot",
     "scores": "scores",
+    "disambiguation": "disambiguation",
 }
 # The data set that tells a run of the pictures themselves from one on vectors of some
 # of them.

@@ -26,7 +26,14 @@ from babelatlas.lexicon import labels, senses, wordnets
 PAIRS = DATA / "ambiguity_pairs.csv"
 LANGUAGES = DATA / "ambiguity_languages.csv"
 # The lists of classes that pairs are made from.
-LISTS = [entry.pairs_of for entry in datasets.DATASETS if entry.pairs_of]
+LISTS = list(
+    dict.fromkeys(entry.pairs_of for entry in datasets.DATASETS if entry.pairs_of)
+)
+# Whose pictures a data set of pairs takes: its images are given as those are.
+PICTURES_OF = {
+    "imagenet-1k-pairs": "imagenet-1k",
+    "imagenet-photos-pairs": "imagenet-photos",
+}
 DRAWN = "pictogram-senses"
 WORDNET = "wordnet-3.0"
 PERSON = "noun.person"
@@ -269,12 +276,12 @@ def photographs(
 ) -> pd.DataFrame:
     """Return the `images` table of the given classes of ImageNet, with absolute paths.
 
-    `dataset`: "imagenet-1k-pairs", whose `images` are given as those of imagenet-1k
+    `dataset`: one of `PICTURES_OF`, whose `images` are given as those of that data set
     (`datasets.load`), or "imagenet-21k-pairs", whose are a folder with one folder for
     each class.
     """
-    if dataset == "imagenet-1k-pairs":
-        return datasets.load("imagenet-1k", images, wnids, missing)
+    if dataset in PICTURES_OF:
+        return datasets.load(PICTURES_OF[dataset], images, wnids, missing)
     path = datasets.images_path(images, datasets.get_dataset(dataset))
     # Only these: the whole has millions of files.
     return datasets.class_folders(path, dataset, wnids)

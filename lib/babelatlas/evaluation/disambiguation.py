@@ -484,12 +484,11 @@ def files(
     names: Iterable[str],
 ) -> pd.DataFrame:
     """Return where a run keeps its costs: model, translator (bool), dataset, path,
-    tokens ("" where there are none).
+    tokens ("" where there are none); no rows where it has none.
 
     `results`: the folder of the run; `names`: its data sets, of which those for other
-    tasks are passed over. Raises InputError where there is nothing of any of them.
+    tasks are passed over.
     """
-    models, translators = list(models), list(translators)
     asked = [(name, False) for name in models] + [(name, True) for name in translators]
     data_sets = [name for name in names if datasets.get_dataset(name).task == TASK]
     known = tables.of_run(results, "*/*.parquet")
@@ -502,12 +501,5 @@ def files(
                 has_tokens = is_translator and tables.locate(tokens) in known
                 tokens = tokens if has_tokens else ""
                 rows.append((model, is_translator, dataset, path, tokens))
-    if not rows:
-        of_models = ", ".join(name for name, _ in asked) or "no model"
-        on = ", ".join(data_sets) or "no such data set"
-        raise InputError(
-            f"There are no results of disambiguation in {results} of {of_models} on"
-            f" {on}: name models that it has."
-        )
     columns = ["model", "translator", "dataset", "path", "tokens"]
     return pd.DataFrame(rows, columns=columns)
