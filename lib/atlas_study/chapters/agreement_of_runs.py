@@ -328,6 +328,51 @@ def table_of(found: pd.DataFrame) -> pd.DataFrame:
     ).reset_index()
 
 
+def side_by_side(sources: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return Spearman's correlations of several sources of results as a reader sees
+    them: a row for each source and data, over languages and over models.
+
+    `sources`: name -> correlations (data, definition, method, value, ci_low, ci_high;
+    reason, ceiling, models and languages where they have them).
+    """
+    rows = []
+    for source, found in sources.items():
+        visible = found[found["method"] == "spearman"].set_index(["data", "definition"])
+        for data in dict.fromkeys(found["data"]):
+            over = visible.loc[data]
+            first = over.loc[OVER_LANGUAGES]
+            ceiling = first.get("ceiling", np.nan)
+            sizes = [str(first[name]) for name in ("models", "languages")]
+            rows.append(
+                {
+                    "results": source,
+                    "tasks": data,
+                    OVER_LANGUAGES: _cell(first),
+                    "ceiling": "–" if np.isnan(ceiling) else f"{ceiling:.2f}",
+                    OVER_MODELS: _cell(over.loc[OVER_MODELS]),
+                    "models × languages": " × ".join(sizes),
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def _cell(row: pd.Series) -> str:
+    """Return a correlation as a table has it, or why there is none."""
+    return row.get("reason", "") or text_of(row)
+
+
+def with_sizes(found: pd.DataFrame, parts: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return correlations with the numbers of models and of languages other than
+    English that their data have.
+    """
+    sizes = {
+        data: (part["model"].nunique(), part.loc[~part["english"], "lang"].nunique())
+        for data, part in parts.items()
+    }
+    pairs = found["data"].map(sizes)
+    return found.assign(models=pairs.str[0], languages=pairs.str[1])
+
+
 def lacking(results: str, parts: Mapping[str, pd.DataFrame]) -> str:
     """Return why a run's tasks cannot be compared, "" where they can."""
     if parts:

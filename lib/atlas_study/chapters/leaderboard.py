@@ -10,10 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from IPython.display import HTML
 
 from babelatlas.analysis import leaderboard as significance
-from babelatlas.analysis import ranking, real_models
+from babelatlas.analysis import own_models, ranking, real_models
 from babelatlas.base import languages, licences, released, tables
+from babelatlas.report import figures, formatting, reading
 from babelatlas.report.formatting import intervals
 from babelatlas.stats import multiple_comparisons, permutation
 
@@ -198,6 +200,57 @@ def compare_models(
         least_p=least_p,
         longest=lengths[n_pairs * least_p < 0.05].max(),
     )
+
+
+def verdict(main: MainBoard, dataset: str) -> str:
+    """Return which released model is best, as one sentence; `dataset`: its title."""
+    top = main.models.iloc[0]
+    next_to = "every other is significantly below it"
+    if main.undecided:
+        n_others = len(main.undecided)
+        others = "one other" if n_others == 1 else f"{n_others} others"
+        next_to = f"whether it is better than {others} is not decided"
+    return (
+        f"{top['title']} has the highest mean {top['metric']} of {len(main.models)}"
+        f" models on {dataset}; {next_to}."
+    )
+
+
+def show_own(
+    scores: pd.DataFrame, of_boards: pd.DataFrame, n_resamples: int, seed: int
+) -> list[HTML]:
+    """Return the models of a run next to published ones, as HTML: a table of its
+    boards, and a figure of the first one where it has several models; nothing where the
+    run has no real models of its own.
+
+    `scores` and `of_boards`: as of `own_models.scores` and `own_models.boards`.
+    """
+    if of_boards.empty:
+        return []
+    row = of_boards.iloc[0]
+    n_models = formatting.counted(row["models"], "model")
+    shown = [
+        reading.table(
+            own_models.board_table(of_boards),
+            f"""<b>{own_models.lead(of_boards)}</b> Means over the languages that all of
+            {n_models} have; 95 % intervals over language families and images
+            ({n_resamples:,} resamples). Pairs differ by sign-flip tests over families,
+            adjusted for all pairs of a data set. Published: the best model of Babel-ImageNet's
+            paper, next to the best of this run, in the languages that both have.""",
+        )
+    ]
+    if row["models"] > 1:
+        board = scores[scores["title"] == row["title"]]
+        ranked, _ = own_models.compared(board, n_resamples, seed)
+        finding = f"{row['different']} of {row['pairs']} pairs of models differ"
+        over = f"{row['n']} languages"
+        axes = figures.ranks(ranked, "mean")
+        caption = f"""<b>On {row["title"]}, {finding} significantly.</b> Rank and mean over
+        n = {over} of {row["families"]} families, with 95 % intervals over families and
+        images; models that share a column of dots do not differ significantly."""
+        alt = f"On {row['title']}, {finding} significantly; {row['best']} is first."
+        shown.append(figures.show(axes[0], caption=caption, alt=alt))
+    return shown
 
 
 def mean_width(rows: pd.DataFrame) -> float:

@@ -6,13 +6,16 @@ this study ran have exact means over all subsets (schema `curves`).
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
-from babelatlas.analysis import real_run
+from babelatlas.analysis import own_models, real_run
 from babelatlas.base import languages, published, tables
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import protocol
+from babelatlas.report import formatting
 from babelatlas.stats import bootstrap
 
 KEY = ["model", "lang"]
@@ -189,3 +192,143 @@ def change(gains: pd.Series, unit: str = "points") -> str:
     verb = "rise" if high > 0 else "fall"
     ends = sorted({abs(low), abs(high)})
     return f"{verb} by {' to '.join(f'{end:.1f}' for end in ends)} {unit}"
+
+
+class OwnGap(NamedTuple):
+    """How accurate the real models of a run are where labels are few and many.
+
+    `dataset`: on which; `means`: as of `means_by_group`; `gaps`: a row for each series
+    ("all classes", "100 classes"): mean accuracy of the models in languages with many
+    labels (group high) minus that in languages with few (low), with its interval over
+    families: series, value, ci_low, ci_high (fractions); no rows without both groups.
+    `n_languages`: of all groups.
+    """
+
+    dataset: str
+    means: pd.DataFrame
+    gaps: pd.DataFrame
+    n_languages: int
+
+
+def own_gap(
+    results: str,
+    scores: pd.DataFrame,
+    dataset: str,
+    size: int,
+    n_resamples: int,
+    seed: int,
+) -> OwnGap | None:
+    """Return the gap between languages with many and with few labels in a run, with all
+    classes and with `size` in every language; None where its real models have no curves
+    or no language has as many classes.
+
+    `scores`: as of `own_models.scores`; `dataset`: what is shown if the run has it,
+    else its first. English is left out.
+    """
+    curves = own_models.curves(results, scores)
+    evaluated = list(dict.fromkeys(curves["dataset"]))
+    if not evaluated:
+        return None
+    shown = dataset if dataset in evaluated else evaluated[0]
+    models = list(dict.fromkeys(scores["model"]))
+    curves = of_models(curves, shown, models)
+    by_language = all_and_fixed(curves, size)
+    if by_language.empty:
+        return None
+    means = means_by_group(curves, size, n_resamples=n_resamples, seed=seed)
+    n_languages = by_language["lang"].nunique()
+    return OwnGap(shown, means, gaps(by_language, n_resamples, seed), n_languages)
+
+
+def gaps(by_language: pd.DataFrame, n_resamples: int, seed: int) -> pd.DataFrame:
+    """Return by how much the mean accuracy of languages with many labels exceeds that of
+    languages with few, in each series: `OwnGap.gaps`.
+
+    `by_language`: as of `all_and_fixed`. Language families are resampled, each with its
+    languages of both groups.
+    """
+    means = by_language.groupby(["series", "lang"], sort=False, as_index=False).agg(
+        value=("value", "mean"), n_classes=("n_classes", "first")
+    )
+    n_classes = means.groupby("lang")["n_classes"].first()
+    groups = languages.grouped(means["lang"], {}, n_classes)
+    means["group"] = groups.astype(str)
+    means["family"] = means["lang"].map(languages.families(means["lang"].unique()))
+    rows = []
+    for series, part in means.groupby("series", sort=False):
+        part = part[part["group"].isin(["high", "low"])]
+        if part["group"].nunique() < 2:
+            continue
+        codes, names = pd.factorize(part["family"])
+        weights = bootstrap.resample_weights(len(names), n_resamples, seed)[:, codes]
+        is_high = (part["group"] == "high").to_numpy()
+        value = part["value"].to_numpy()
+        resampled = _weighted_gap(weights, value, is_high)
+        low, high = bootstrap.percentile_interval(resampled, n_clusters=len(names))
+        gap = value[is_high].mean() - value[~is_high].mean()
+        rows.append({"series": series, "value": gap, "ci_low": low, "ci_high": high})
+    return pd.DataFrame(rows, columns=["series", "value", "ci_low", "ci_high"])
+
+
+def _weighted_gap(
+    weights: np.ndarray, value: np.ndarray, is_high: np.ndarray
+) -> np.ndarray:
+    """Return the difference of the weighted means of two groups, where both have any
+    weight. `weights`: (resamples, languages).
+    """
+    high, low = weights * is_high, weights * ~is_high
+    has_both = (high.sum(axis=1) > 0) & (low.sum(axis=1) > 0)
+    high, low = high[has_both], low[has_both]
+    return high @ value / high.sum(axis=1) - low @ value / low.sum(axis=1)
+
+
+def own_lead(own: OwnGap | None, published_gap: float) -> str:
+    """Return what the gap of a run says as one sentence, next to that of published
+    models in points; "" where there is none.
+    """
+    if own is None or own.gaps.empty:
+        return ""
+    gap = 100 * own.gaps.set_index("series").iloc[-1]
+    direction = "less" if gap["value"] >= 0 else "more"
+    ends = f"{gap['ci_low']:z.1f} to {gap['ci_high']:z.1f}"
+    if gap["value"] < 0:
+        ends = f"{-gap['ci_high']:z.1f} to {-gap['ci_low']:z.1f}"
+    ends = ends.replace("-", "−")
+    return (
+        f"With equal numbers of classes, this run's models are {abs(gap['value']):.1f}"
+        f" points ({ends}) {direction} accurate in languages with few labels than in"
+        f" languages with many; published ones {published_gap:.0f} less."
+    )
+
+
+def own_finding(own: OwnGap, published_all: float, published_equal: float) -> str:
+    """Return the gaps of a run, with all and with equal numbers of classes, next to the
+    published ones in points, as the title of a figure has them.
+    """
+    if own.gaps.empty:
+        counts = formatting.counted(own.n_languages, "language")
+        return f"Accuracy with all classes and with as many in each of {counts}"
+    texts = formatting.intervals(own.gaps, to=" to ")
+    gaps_of_run = [
+        f"{text} points with {series}"
+        for series, text in zip(own.gaps["series"], texts, strict=True)
+    ]
+    return (
+        "Between languages with many labels and with few this run's models differ by"
+        f" {', '.join(gaps_of_run)}; published ones by {published_all:.1f} with all and"
+        f" {published_equal:.1f} with 100 classes"
+    )
+
+
+def own_text(own: OwnGap | None, size: int) -> str:
+    """Return a sentence on what a run of real models says of languages with few labels,
+    or why it says nothing.
+    """
+    if own is None:
+        return (
+            f"This run has no accuracies among {size} classes in any language: it needs a"
+            " data set to classify, and languages with as many labels."
+        )
+    if own.gaps.empty:
+        return "This run has no languages with few labels and with many to compare."
+    return "The same question to the models that this run evaluated itself."

@@ -15,6 +15,7 @@ from babelatlas.analysis import (
     all_results,
     image_clusters,
     leaderboard,
+    own_models,
     real_models,
     usability,
     verdicts,
@@ -85,6 +86,17 @@ def show_verdicts(spoken: pd.DataFrame, caption: str, alt: str) -> HTML:
         data=dots.loc[dots["group"] != "", columns],
         points=figures.map_points(spoken, spoken["language"] + ": " + spoken["group"]),
     )
+
+
+def judge_own(results: str, scores: pd.DataFrame) -> pd.DataFrame:
+    """Return whether the real models of a run are usable in its languages: the table of
+    `own_models.judged`.
+
+    `scores`: as of `own_models.scores`; `results`: the folder of the run, whose curves
+    have English among fewer classes.
+    """
+    curves = own_models.curves(results, scores)
+    return own_models.judged(scores, curves)
 
 
 def count_by_rule(rules: Mapping[str, Mapping]) -> pd.DataFrame:

@@ -612,6 +612,7 @@ class Plan:
             "protocol_datasets": config.protocol_datasets,
             "image_folders": config.images,
             "model_pages": MODEL_PAGE in self.chapters,
+            "trial_limit": config.limit or 0,
         }
         declared = self.declared(name)
         inputs = declared["inputs"]

@@ -9,6 +9,7 @@ full. The languages that authors list are in `data/training_languages.csv`.
 import json
 import os
 import re
+from collections.abc import Iterable
 from difflib import get_close_matches
 from functools import cache
 from typing import Annotated, Literal
@@ -439,6 +440,17 @@ def details(name: str) -> str:
     )
 
 
+def real_models(models: Iterable[str]) -> list[str]:
+    """Return those of `models` that are not the miniature's, in their order: a run with
+    some is a run of real models.
+
+    >>> real_models(["picto-en", "openai-b32", "picto-en+sw.mse", "my-clip"])
+    ['openai-b32', 'my-clip']
+    """
+    embedded = {model.name for model in MODELS if model.embedded}
+    return [name for name in models if (base_of(name) or name) not in embedded]
+
+
 def caution(models: list[str]) -> str:
     """Return the mark of a section that shows the miniature models among `models`, in
     MyST; "" where there are none.
@@ -446,6 +458,6 @@ def caution(models: list[str]) -> str:
     >>> caution(["openai-b32", "my-clip"])
     ''
     """
-    embedded = {model.name for model in MODELS if model.embedded}
-    tiny = ", ".join(name for name in models if (base_of(name) or name) in embedded)
+    real = real_models(models)
+    tiny = ", ".join(name for name in models if name not in real)
     return _TABLES["caution"]["text"].format(tiny) if tiny else ""
