@@ -45,6 +45,7 @@ LEAST = {
         figure-5-temperature coco-sm recall ndcg own-model uform own-concepts marvl
         nlvr2 pair-head accuracy-consistency zero-shot-transfer translate-test
         translate-train
+        lora simcse multitask
     """,
     "recomputed only": """
         figure-3 table-4-statistics figure-6 table-7 figure-7 caption-statistics
@@ -57,8 +58,8 @@ LEAST = {
         verification annotators concept-selection image-collection
     """,
     "not yet": """
-        babelnet translated-prompts run-and-paper adapter-captions lora simcse
-        multitask image-selection caption-collection caption-rating
+        babelnet translated-prompts run-and-paper adapter-captions
+        image-selection caption-collection caption-rating
         training-captions captioners side-by-side cider regions gated-fusion
         extended-commute figure-4-replaced reports caption-translation
         statement-collection image-distribution examples
