@@ -45,7 +45,7 @@ LEAST = {
         figure-5-temperature coco-sm recall ndcg own-model uform own-concepts marvl
         nlvr2 pair-head accuracy-consistency zero-shot-transfer translate-test
         translate-train
-        lora simcse multitask babelnet
+        lora simcse multitask babelnet translated-prompts adapter-captions
     """,
     "recomputed only": """
         figure-3 table-4-statistics figure-6 table-7 figure-7 caption-statistics
@@ -58,7 +58,7 @@ LEAST = {
         verification annotators concept-selection image-collection
     """,
     "not yet": """
-        translated-prompts run-and-paper adapter-captions
+        run-and-paper
         image-selection caption-collection caption-rating
         training-captions captioners side-by-side cider regions gated-fusion
         extended-commute figure-4-replaced reports caption-translation
