@@ -218,6 +218,17 @@ def for_languages(
     return tables.check(table, "templates")
 
 
+def lacking(codes: Iterable[str], name: str) -> list[str]:
+    """Return the languages that a set of prompts lacks, English never among them.
+
+    `name`: of `NAMES`, or the path of a table; an English set lacks none.
+    """
+    if name in ENGLISH_SETS:
+        return []
+    present = {ENGLISH, *translated(name)["lang"]}
+    return [code for code in codes if code not in present]
+
+
 def _english(name: str, lang: str) -> pd.DataFrame:
     table = pd.DataFrame(enumerate(templates(name)), columns=["number", "template"])
     return table.assign(prompts=name, lang=lang, strategy="original", source="English")
