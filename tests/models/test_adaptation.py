@@ -49,7 +49,41 @@ def stored(folder):
     return (tables.locate(folder) / "adapter.safetensors").read_bytes()
 
 
-@pytest.mark.parametrize("objective", ["mse", "text-contrastive", "lit"])
+def info_nce(rows, columns, scale):
+    """InfoNCE by loops: each row is to choose its own among all columns."""
+    total = 0.0
+    for place, vector in enumerate(rows):
+        scores = [
+            scale * vector @ other / np.linalg.norm(vector) / np.linalg.norm(other)
+            for other in columns
+        ]
+        total -= scores[place] - np.log(np.sum(np.exp(scores)))
+    return total / len(rows)
+
+
+def tiny_with_dropout(folder):
+    """Load a tiny checkpoint whose text tower has dropout."""
+    tiny_openclip.MAKERS["xlm-roberta"](folder)
+    sources = {
+        role: registry.Source(repository=f"tiny/{role}") for role in ("a", "text")
+    }
+    changes = {
+        "name": "tiny",
+        "image_size": 32,
+        "dimension": 0,
+        "architecture": "",
+        "source": sources["a"],
+    }
+    entry = registry.get_model("openai-b32").model_copy(
+        update=changes | {"companions": {"text": sources["text"]}}
+    )
+    return loading.load(entry, folder, "cpu", "float32")
+
+
+ALL_OBJECTIVES = ["mse", "text-contrastive", "lit", "lit-mse", "lora-mse"]
+
+
+@pytest.mark.parametrize("objective", ALL_OBJECTIVES)
 def test_every_objective_lowers_its_loss_and_says_what_was_trained(
     objective, encoder, tmp_path
 ):
@@ -65,18 +99,64 @@ def test_every_objective_lowers_its_loss_and_says_what_was_trained(
         "n_texts": 8,
     }
     assert {name: row[name] for name in expected} == expected
-    assert row["n_parameters"] == 2 * (128 * 16 + 16 + 16 * 128 + 128)
+    is_lora = objective.startswith("lora-")
+    n_bottlenecks = 2 * (128 * 16 + 16 + 16 * 128 + 128)
+    n_lora = 2 * 2 * (16 * 128 + 128 * 16)  # layers, queries and values, B A
+    assert row["n_parameters"] == (n_lora if is_lora else n_bottlenecks)
     assert adapted.name == f"picto-en+sw.{objective}"
     assert adapted.key != encoder.key
 
 
-def test_an_adapted_model_is_loaded_by_its_name_as_any_other(
-    encoder, checkpoint, tmp_path
-):
-    folder = tmp_path / "picto-en+sw.mse"
-    adapted, _ = adapt(encoder, folder, checkpoint=checkpoint)
+def test_lit_and_mse_are_added_and_an_untrained_lora_changes_nothing(encoder, tmp_path):
+    changes = {"objective": "lora-lit-mse", "epochs": 1, "batch_size": 8}
+    recipe = RECIPE.model_copy(update=changes | {"temperature": 0.1})
+    texts, english = encoder.encode_texts(SWAHILI), encoder.encode_texts(ENGLISH)
+    images = np.random.default_rng(0).normal(size=(8, 128))
 
-    again = loading.load(registry.get_model("picto-en+sw.mse"), folder, "cpu")
+    _, row = adapt(encoder, tmp_path / "picto-en+sw.lora-lit-mse", recipe)
+
+    squared_error = np.mean([(row**2).sum() for row in texts - english])
+    contrast = (info_nce(texts, images, 10) + info_nce(images, texts, 10)) / 2
+    assert row["loss_first"] == pytest.approx(squared_error + contrast, rel=1e-4)
+
+
+def test_simcse_contrasts_each_text_with_itself_under_dropout(tmp_path):
+    encoder = tiny_with_dropout(tmp_path / "tiny")
+    whole, seen = encoder.towers.text, []
+
+    def recorded(ids, mask):
+        vectors = whole(ids, mask)
+        seen.append(vectors.detach().numpy())
+        return vectors
+
+    encoder.towers.text = recorded
+    changes = {"objective": "simcse", "epochs": 1, "batch_size": 8}
+    recipe = RECIPE.model_copy(update=changes | {"temperature": 0.05})
+    captions = adaptation.Captions(TEXTS[["text"]], "sw")
+    _, row = adaptation.adapt(encoder, captions, tmp_path / "tiny+sw.simcse", recipe)
+
+    first, second = seen[-2:]
+    assert not np.array_equal(first, second)
+    expected = (info_nce(first, second, 20) + info_nce(second, first, 20)) / 2
+    assert row["loss_first"] == pytest.approx(expected, rel=1e-4)
+
+
+def test_simcse_is_refused_for_a_model_without_dropout(encoder, tmp_path):
+    recipe = RECIPE.model_copy(update={"objective": "simcse"})
+    with pytest.raises(InputError, match=r"SimCSE needs dropout, .* 'picto-en'"):
+        adapt(encoder, tmp_path / "picto-en+sw.simcse", recipe)
+    assert not hasattr(encoder.towers.module, "adapters")
+
+
+@pytest.mark.parametrize("objective", ["mse", "lora-mse"])
+def test_an_adapted_model_is_loaded_by_its_name_as_any_other(
+    objective, encoder, checkpoint, tmp_path
+):
+    folder = tmp_path / f"picto-en+sw.{objective}"
+    recipe = RECIPE.model_copy(update={"objective": objective})
+    adapted, _ = adapt(encoder, folder, recipe, checkpoint=checkpoint)
+
+    again = loading.load(registry.get_model(folder.name), folder, "cpu")
 
     assert np.array_equal(
         again.encode_texts(SWAHILI, "sw"), adapted.encode_texts(SWAHILI, "sw")
@@ -238,6 +318,18 @@ def test_forty_captions_of_which_twenty_begin_with_a_quotation_mark_are_forty(tm
     assert read["english"].tolist() == [f"cat {number}" for number in range(40)]
 
 
+def test_captions_of_a_language_alone_are_read_and_images_are_kept(tmp_path):
+    table = pd.DataFrame({"text": ["paka", "mbwa"], "image": ["1.jpg", "2.jpg"]})
+    table.to_csv(tmp_path / "sw.csv", index=False)
+
+    read = adaptation.read_texts(tmp_path / "sw.csv", "sw", with_english=False)
+
+    assert read.to_dict() == table.to_dict()
+    assert len(adaptation.check_parallel(read, "sw", with_english=False)) == 2
+    with pytest.raises(InputError, match="no column 'english'"):
+        adaptation.read_texts(tmp_path / "sw.csv", "sw")
+
+
 def test_captions_are_read_from_every_kind_of_table(tmp_path):
     table = pd.DataFrame({"text": ["paka", "NA"], "english": ["a cat", "no"]})
     table.to_csv(tmp_path / "sw.csv", index=False)
@@ -254,21 +346,7 @@ def test_captions_are_read_from_every_kind_of_table(tmp_path):
 
 
 def test_a_tower_with_dropout_is_trained_and_is_equal_in_two_trainings(tmp_path):
-    tiny_openclip.MAKERS["xlm-roberta"](tmp_path / "tiny")
-    sources = {
-        role: registry.Source(repository=f"tiny/{role}") for role in ("a", "text")
-    }
-    changes = {
-        "name": "tiny",
-        "image_size": 32,
-        "dimension": 0,
-        "architecture": "",
-        "source": sources["a"],
-    }
-    entry = registry.get_model("openai-b32").model_copy(
-        update=changes | {"companions": {"text": sources["text"]}}
-    )
-    encoder = loading.load(entry, tmp_path / "tiny", "cpu", "float32")
+    encoder = tiny_with_dropout(tmp_path / "tiny")
     english, before = encoder.encode_texts(ENGLISH), encoder.encode_texts(SWAHILI)
     recipe = RECIPE.model_copy(update={"epochs": 10})
     for name in "ab":

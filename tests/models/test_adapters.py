@@ -127,6 +127,85 @@ def test_a_tower_that_normalises_before_its_parts_returns_what_the_package_adapt
     )
 
 
+def joint_attention(**sizes):
+    """A text tower of open_clip's kind: one weight makes queries, keys and values."""
+    from open_clip.transformer import TextTransformer
+
+    tower = TextTransformer(
+        context_length=4, vocab_size=11, width=32, heads=4, layers=2, output_dim=8
+    )
+    return fill(tower)
+
+
+def clip():
+    return fill(CLIPTextModel(CLIPTextConfig(**SIZES, eos_token_id=2, bos_token_id=0)))
+
+
+LORA = {"objective": "lora-mse", "rank": 3, "alpha": 8.0, "seed": 0}
+
+
+def fill_low_rank(tower):
+    with torch.no_grad():
+        for number, weight in enumerate(tower.adapters.parameters()):
+            weight.copy_(2 * wave(weight.shape, 1.1, number))
+
+
+def vectors(tower):
+    with torch.no_grad():
+        found = tower(IDS)
+    return found if torch.is_tensor(found) else found.last_hidden_state
+
+
+@pytest.mark.parametrize("make", [xlm_roberta, clip, joint_attention])
+def test_lora_adds_a_product_of_low_rank_to_queries_and_values(make):
+    tower, by_hand = make(), make()
+    before = vectors(tower)
+    adapters.attach(tower, LORA)
+    fill_low_rank(tower)
+
+    products = [
+        8 / 3 * part.up.detach() @ part.down.detach() for part in tower.adapters
+    ]
+    places = ("query.weight", "value.weight", "q_proj.weight", "v_proj.weight")
+    with torch.no_grad():
+        for name, weight in by_hand.named_parameters():
+            if name.endswith(places):
+                weight += products.pop(0)
+            elif name.endswith("in_proj_weight"):
+                weight[:32] += products.pop(0)
+                weight[64:] += products.pop(0)
+    assert products == []
+    torch.testing.assert_close(vectors(tower), vectors(by_hand), rtol=0, atol=1e-5)
+    assert not torch.allclose(vectors(tower), before, atol=1e-3)
+
+
+@pytest.mark.parametrize("make", [xlm_roberta, clip, joint_attention])
+def test_untrained_lora_changes_nothing_and_is_taken_out_again(make):
+    tower = make()
+    before = {name: weight.clone() for name, weight in tower.state_dict().items()}
+    trained = adapters.attach(tower, LORA)
+    assert all(weight.requires_grad for weight in trained.values())
+    n_trained = sum(weight.requires_grad for weight in tower.parameters())
+    assert n_trained == len(trained) == 2 * 2 * 2  # layers, places, matrices
+
+    adapters.detach(tower)
+
+    after = tower.state_dict()
+    assert set(after) == set(before)
+    assert all(torch.equal(after[name], before[name]) for name in before)
+
+
+def test_lora_of_xlm_r_has_as_many_parameters_as_in_the_paper_s_setup():
+    sizes = {"hidden_size": 768, "num_hidden_layers": 12, "intermediate_size": 3072}
+    with torch.device("meta"):
+        tower = XLMRobertaModel(
+            XLMRobertaConfig(num_attention_heads=12, **sizes), add_pooling_layer=False
+        )
+    settings = LORA | {"rank": 16}
+    weights = adapters.attach(tower, settings)
+    assert sum(weight.numel() for weight in weights.values()) == 12 * 2 * 2 * 16 * 768
+
+
 def test_adapters_whose_second_matrix_is_zero_change_nothing_at_all():
     tower = xlm_roberta()
     before = states(tower)

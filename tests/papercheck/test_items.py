@@ -46,6 +46,7 @@ LEAST = {
         coco-sm recall ndcg own-model uform own-concepts marvl
         nlvr2 pair-head accuracy-consistency zero-shot-transfer translate-test
         translate-train run-and-paper
+        lora simcse multitask babelnet translated-prompts adapter-captions
     """,
     "recomputed only": """
         figure-3 table-4-statistics figure-6 table-7 figure-7 caption-statistics
@@ -58,8 +59,7 @@ LEAST = {
         verification annotators concept-selection image-collection
     """,
     "not yet": """
-        babelnet translated-prompts adapter-captions lora simcse
-        multitask image-selection caption-collection caption-rating
+        image-selection caption-collection caption-rating
         training-captions captioners side-by-side cider regions
         figure-4-replaced reports caption-translation
         statement-collection image-distribution examples

@@ -34,6 +34,11 @@ TITLES = {
     "text-contrastive": "contrastive, English texts",
     "lit": "contrastive, images",
 }
+# What a run may train besides; "lora-" stands before any of these.
+FURTHER_TITLES = {
+    "lit-mse": "images and MSE together",
+    "simcse": "SimCSE, the language alone",
+}
 PROPERTIES = {
     "mean of accuracy before and after": ("middle", "gain"),
     "accuracy before (coupled with the gain)": ("before", "gain"),
@@ -285,7 +290,7 @@ def by_accuracy_before(rows: pd.DataFrame) -> pd.DataFrame:
     rows = rows.assign(
         value=rows["gain"],
         language=rows["lang"].map(languages.name),
-        series=rows["objective"].replace(TITLES),
+        series=rows["objective"].map(title),
     )
     return rows.sort_values(
         "lang", key=lambda codes: codes.map(order.index), kind="stable"
@@ -378,6 +383,17 @@ def own_adapters(results: str, n_resamples: int, seed: int) -> pd.DataFrame:
     ]
     plain = pd.concat([tables.empty("zeroshot"), *plain], ignore_index=True)
     return adapter_gains.gains(adapted, plain, n_resamples, seed)
+
+
+def title(objective: str) -> str:
+    """Return what a reader is told of an objective of adapters.
+
+    >>> title("lora-mse"), title("simcse")
+    ('LoRA, MSE to English texts', 'SimCSE, the language alone')
+    """
+    name = objective.removeprefix("lora-")
+    text = (TITLES | FURTHER_TITLES).get(name, name)
+    return text if name == objective else f"LoRA, {text}"
 
 
 def mean_gains_by_mse(rows: pd.DataFrame, n_resamples: int, seed: int) -> str:

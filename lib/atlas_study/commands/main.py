@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import click
 
-from atlas_study.commands import images, models, sheets
+from atlas_study.commands import images, models, sheets, translate
 from atlas_study.commands import results as made
 from atlas_study.commands import tables as shown
 from atlas_study.commands.results import option
@@ -287,5 +287,6 @@ for command in (
     shown.labels,
     shown.senses,
     shown.tables,
+    translate.translate,
 ):
     app.add_command(command)

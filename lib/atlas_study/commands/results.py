@@ -32,6 +32,18 @@ def option(name: str, default="", text: str = "", **more):
 @option("--output", "results/adapted", "The folder to put the new model in.")
 @option("--checkpoint", text="The folder of the model; left out, the published one.")
 @option("--remote-code", text="The repository whose code may run here.")
+@option(
+    "--objective",
+    "mse",
+    "mse, text-contrastive or simcse; after lora-, LoRA takes the bottlenecks' place.",
+    type=click.Choice(
+        [
+            kind + loss
+            for kind in ("", "lora-")
+            for loss in ("mse", "text-contrastive", "simcse")
+        ]
+    ),
+)
 @option("--epochs", 15, "Passes over the captions.", type=COUNT)
 @option("--batch-size", 192, "Captions in a step.", type=COUNT)
 @option("--rate", 0.001, "The highest learning rate.")
@@ -41,6 +53,8 @@ def option(name: str, default="", text: str = "", **more):
     "How many times narrower an adapter is than its layer.",
     type=COUNT,
 )
+@option("--rank", 16, "The rank of LoRA's matrices.", type=COUNT)
+@option("--alpha", 8.0, "LoRA's matrices are multiplied by alpha / rank.")
 @option("--seed", 0, "Decides first weights, order and what is held out.", type=SEED)
 @option("--device", "auto", "auto, cpu or cuda.")
 def adapt(

@@ -14,7 +14,8 @@ What the presets set, and where that was read:
 - "paper", the code released with Geigle et al. (2024), gregor-ge/Babel-ImageNet on
   GitHub, commits 4ae4f57 and 9ee2a9c. CLIP's 80 templates for English, the translated
   ones elsewhere, the bare label in a run of its own, which the paper reports where
-  there is no translation (`benchmark/data/babel_imagenet.py`). Its M-CLIP and
+  there is no translation (`benchmark/data/babel_imagenet.py`; the paper says the better
+  of that and English prompts, `fallback_choice`). Its M-CLIP and
   sentence-transformers models return embeddings as they are, all others of length 1;
   the mean over several prompts is brought to length 1, that of a single one is left
   alone (`benchmark/eval_babel_imagenet.py`). So for these two families classes with
@@ -53,24 +54,32 @@ from babelatlas.stats import multiple_comparisons, permutation
 
 TASKS = ("zero-shot", "retrieval", "disambiguation")
 # Setting -> its options. `prompts` and `fallback_prompts` (sets for languages that the
-# first lacks, in order) may also be paths of tables of templates. Which preparation of
+# first lacks, in order) may also be paths of tables of templates; such a language takes
+# the first of them, or the one with the better accuracy. Which preparation of
 # pictures: see `prepare`. `choice`: which captions of an image.
 SETTINGS = {
     "prompts": ("label", "photo", "pictograms", "openai-80", "nllb-80"),
     "fallback_prompts": ("label", "photo", "pictograms", "openai-80", "nllb-80"),
+    "fallback_choice": ("first", "better"),
     "similarity": zeroshot.RULES,
     "precision": ("float32", "bfloat16", "float16", "autocast", "auto"),
     "preprocessing": ("model", "crop", "squash", "pad"),
     "choice": ("first", "all"),
 }
 # Settings that one of the tasks does not have.
-ONLY = {"prompts": "zero-shot", "fallback_prompts": "zero-shot", "choice": "retrieval"}
+ONLY = {
+    "prompts": "zero-shot",
+    "fallback_prompts": "zero-shot",
+    "fallback_choice": "zero-shot",
+    "choice": "retrieval",
+}
 # Preset -> its settings. "" of `similarity`: it depends on model and prompts, see
 # `settings`.
 PRESETS = {
     "cosine": {
         "prompts": "nllb-80",
         "fallback_prompts": ("openai-80", "label"),
+        "fallback_choice": "first",
         "similarity": "",
         "precision": "auto",
         "preprocessing": "model",
@@ -79,6 +88,7 @@ PRESETS = {
     "paper": {
         "prompts": "nllb-80",
         "fallback_prompts": ("label",),
+        "fallback_choice": "first",
         "similarity": "",
         "precision": "float16",
         "preprocessing": "model",
@@ -87,6 +97,7 @@ PRESETS = {
     "clip_benchmark": {
         "prompts": "nllb-80",
         "fallback_prompts": (),
+        "fallback_choice": "first",
         "similarity": "cosine",
         "precision": "float16",
         "preprocessing": "model",

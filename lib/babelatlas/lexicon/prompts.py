@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from babelatlas.base import download, languages, tables
+from babelatlas.base import download, languages, own_tables, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA
 from babelatlas.lexicon import cleaning
@@ -77,6 +77,15 @@ def templates(name: str) -> list[str]:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return [template("{}") for template in module.OPENAI_IMAGENET_TEMPLATES]
+
+
+def read_templates(name: str | os.PathLike) -> list[str]:
+    """Return an English set of templates by its name, or the lines of a text file."""
+    path = tables.locate(name)
+    if name in ENGLISH_SETS or not path.is_file():
+        return templates(name)
+    lines = own_tables.read_text(path, "a text file, saved as UTF-8").splitlines()
+    return check_templates([line.strip() for line in lines if line.strip()])
 
 
 def check_templates(texts: list[str]) -> list[str]:
@@ -207,6 +216,17 @@ def for_languages(
         [*tables.SCHEMAS["templates"][0]]
     ]
     return tables.check(table, "templates")
+
+
+def lacking(codes: Iterable[str], name: str) -> list[str]:
+    """Return the languages that a set of prompts lacks, English never among them.
+
+    `name`: of `NAMES`, or the path of a table; an English set lacks none.
+    """
+    if name in ENGLISH_SETS:
+        return []
+    present = {ENGLISH, *translated(name)["lang"]}
+    return [code for code in codes if code not in present]
 
 
 def _english(name: str, lang: str) -> pd.DataFrame:

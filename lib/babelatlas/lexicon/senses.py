@@ -4,7 +4,7 @@ from which source.
 Every source is one small reader that returns the schema `senses` (lang, wnid, lemma,
 source, licence): `wordnets.read_wordnets` (WordNet 3.0, the Open Multilingual Wordnet
 and Wiktionary, through NLTK), `read_babel_imagenet` (the label set that Babel-ImageNet
-released).
+released), `babelnet.read` (BabelNet, with a key of the user's own).
 
 Add them up with pandas.concat. The wordnets' senses of the ImageNet-1k classes and of
 all pictograms ship with the study; `babelatlas ship senses` makes them again. A class
@@ -27,7 +27,7 @@ from babelatlas.lexicon.wordnets import manifest, read_wordnets
 SHIPPED = DATA / "senses.parquet"
 BABELNET_LICENCE = "BabelNet Non-Commercial License"
 # Where words can come from, as notebook 60 names it.
-SOURCES = ("wordnets", "babel-imagenet")
+SOURCES = ("wordnets", "babel-imagenet", "babelnet")
 
 
 def shipped() -> pd.DataFrame:

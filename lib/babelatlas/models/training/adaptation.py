@@ -5,6 +5,11 @@ Objectives: `mse`, mean squared error to the vectors of the English captions (Re
 and Gurevych 2020); `text-contrastive`, symmetric InfoNCE to these, temperature fixed;
 `lit`, the same to images, temperature trained (Zhai et al. 2022). The vectors to learn
 from are those of the model before training.
+
+Geigle et al. (2024, B.3) also tried, without gain: `lit-mse`, the sum of two; `simcse`,
+symmetric InfoNCE between a caption and itself under two draws of dropout (Gao et al.
+2021), without English; and LoRA in place of bottlenecks, here an objective that begins
+with `lora-`.
 """
 
 import copy
@@ -33,20 +38,27 @@ from babelatlas.models.tokens import Tokenizer, Tokens
 from babelatlas.models.training import adapters
 
 STATE = "state.pt"
+LORA = adapters.LORA
+LOSSES = ("mse", "text-contrastive", "lit", "lit-mse", "simcse")
+# Losses that learn from images, and from the English originals.
+WITH_IMAGES = ("lit", "lit-mse")
+WITH_ENGLISH = ("mse", "text-contrastive", "lit-mse")
 
 
 class Recipe(Entry):
     """How an adapter is trained; the defaults are those of Geigle et al. (2024, B.3)
     for M-CLIP.
 
-    `reduction`: as for `adapters`. `rate`: the highest learning rate; it rises over the
-    share `warmup` of the steps and falls to 0, both linearly. `max_tokens`: of a
-    caption; `temperature`: of contrastive objectives, 0 for the model's own, or 0.01
-    without one.
+    `reduction`, `rank`, `alpha`: as for `adapters`. `rate`: the highest learning rate;
+    it rises over the share `warmup` of the steps and falls to 0, both linearly.
+    `max_tokens`: of a caption; `temperature`: of contrastive objectives, 0 for the
+    model's own, or 0.01 without one.
     """
 
-    objective: str = Field("mse", pattern="^(mse|text-contrastive|lit)$")
+    objective: str = Field("mse", pattern=f"^({LORA})?({'|'.join(LOSSES)})$")
     reduction: int = Field(16, ge=1)
+    rank: int = Field(16, ge=1)
+    alpha: float = Field(8.0, gt=0, allow_inf_nan=False)
     epochs: int = Field(15, ge=1)
     batch_size: int = Field(192, ge=1)
     rate: float = Field(1e-3, gt=0, allow_inf_nan=False)
@@ -56,54 +68,87 @@ class Recipe(Entry):
     temperature: float = Field(0.0, ge=0, allow_inf_nan=False)
     seed: int = Field(0, ge=0, lt=2**32)
 
+    @property
+    def loss(self) -> str:
+        """The loss, one of `LOSSES`, whatever is trained by it."""
+        return loss_of(self.objective)
 
-def read_texts(path: str | os.PathLike, lang: str = "") -> pd.DataFrame:
-    """Return a table of captions (CSV, TSV, Parquet or JSON, by its ending) with the
-    columns text and english.
 
-    {lang} in the path stands for the language. Raises InputError for a file that cannot
-    be read, for texts in a script in which the language is not written, and of CSV and
-    TSV what `own_tables.read` and `cleaning.tidy_column` raise.
+def loss_of(objective: str) -> str:
+    """Return the loss of an objective, one of `LOSSES`.
+
+    >>> loss_of("lora-mse"), loss_of("lit")
+    ('mse', 'lit')
     """
+    return objective.removeprefix(LORA)
+
+
+def needs_english(objective: str) -> bool:
+    """Return whether an objective learns from the English originals of captions."""
+    return loss_of(objective) in WITH_ENGLISH
+
+
+def needs_images(objective: str) -> bool:
+    """Return whether an objective learns from images."""
+    return loss_of(objective) in WITH_IMAGES
+
+
+def read_texts(
+    path: str | os.PathLike, lang: str = "", with_english: bool = True
+) -> pd.DataFrame:
+    """Return a table of captions (CSV, TSV, Parquet or JSON, by its ending) with the
+    columns text and english, and image where the file has it.
+
+    {lang} in the path stands for the language; without `with_english` the file need not
+    have the originals. Raises InputError for a file that cannot be read, for texts in a
+    script in which the language is not written, and of CSV and TSV what
+    `own_tables.read` and `cleaning.tidy_column` raise.
+    """
+    wanted = {"text": lang or ENGLISH}
+    if with_english:
+        wanted["english"] = ENGLISH
     file = tables.locate(os.fspath(path).replace("{lang}", lang))
     reader = {
         ".parquet": pd.read_parquet,
         ".json": partial(pd.read_json, dtype=False),
     }.get(file.suffix.lower())
     if reader is None:
-        texts = own_tables.read(file, "captions", ["text", "english"])
-        for column, code in (("text", lang or ENGLISH), ("english", ENGLISH)):
+        texts = own_tables.read(file, "captions", list(wanted))
+        for column, code in wanted.items():
             texts = cleaning.tidy_column(texts.assign(lang=code), column, file)
         texts.attrs.clear()  # of lines: rows may be drawn from the table
-        return texts[["text", "english"]]
+        return texts[[*wanted, *(["image"] if "image" in texts else [])]]
     try:
         texts = reader(file)
     except (OSError, ValueError) as error:  # of the disk, pandas and pyarrow
         reason = f"The captions {file} cannot be read ({first_line(error)})"
         raise InputError(f"{reason}: expected CSV, TSV, Parquet or JSON.") from error
-    for column, code in (("text", lang or ENGLISH), ("english", ENGLISH)):
+    for column, code in wanted.items():
         written = texts[column].dropna().astype(str) if column in texts else []
         if wrong := languages.doubt(code, written)[0]:
             raise InputError(f"In {file.name}, in the column {column}, {wrong}")
     return texts
 
 
-def check_parallel(texts: pd.DataFrame, lang: str) -> pd.DataFrame:
+def check_parallel(
+    texts: pd.DataFrame, lang: str, with_english: bool = True
+) -> pd.DataFrame:
     """Return the captions to train on, their index from 0; raise InputError where they
     cannot teach a language.
 
-    `texts`: rows with text and english, for the objective lit also images, rows of an
-    array of vectors.
+    `texts`: rows with text and, with `with_english`, english; for objectives with
+    images also images, rows of an array of vectors.
     """
     name = languages.name(lang)
-    if texts.empty or not {"text", "english"} <= set(texts):
+    wanted = ["text", "english"] if with_english else ["text"]
+    if texts.empty or not {*wanted} <= set(texts):
         got = f"({len(texts)} rows, columns {', '.join(texts) or 'none'})"
         raise InputError(
-            f"There are no captions in {name} to train on {got}: give a table with text"
-            " and english."
+            f"There are no captions in {name} to train on {got}: give a table with"
+            f" {' and '.join(wanted)}."
         )
     texts = texts.reset_index(drop=True)
-    for column in ("text", "english"):
+    for column in wanted:
         written = texts[column].fillna("").astype(str)
         blank = texts.index[written.str.strip() == ""]
         if len(blank):
@@ -112,7 +157,11 @@ def check_parallel(texts: pd.DataFrame, lang: str) -> pd.DataFrame:
                 f"{len(blank)} captions in {name} have no {column}, the first in"
                 f" {where}."
             )
-    if lang != "en" and (texts["text"] == texts["english"]).mean() > 0.5:
+    if (
+        with_english
+        and lang != "en"
+        and (texts["text"] == texts["english"]).mean() > 0.5
+    ):
         raise InputError(
             f"More than half of the captions in {name} are their English originals:"
             " give translations."
@@ -125,8 +174,9 @@ class Captions(NamedTuple):
 
     `texts`: as for `check_parallel`; a column `group` says which captions share images.
     `english` (texts, d): the vectors of the English originals by the model before
-    training; `images` (images, d): vectors of images, of which each row of `texts` has
-    some, one drawn each time. `source`: what the texts are, "captions" of pictures, say.
+    training, which simcse and lit do without; `images` (images, d): vectors of images,
+    of which each row of `texts` has some, one drawn each time. `source`: what the texts
+    are, "captions" of pictures, say.
     """
 
     texts: pd.DataFrame
@@ -179,7 +229,7 @@ def adapt(
     from which a stopped training goes on.
     """
     lang = languages.canonical(captions.lang)
-    texts = check_parallel(captions.texts, lang)
+    texts = check_parallel(captions.texts, lang, needs_english(recipe.objective))
     captions = captions._replace(texts=texts, lang=lang)
     if not isinstance(encoder, LoadedEncoder) or encoder.precision != "float32":
         raise InputError(
@@ -194,6 +244,7 @@ def adapt(
     _resume(training, folder / STATE, json.dumps(settings))
     saved = time.monotonic()
     encoder.towers.module.train()
+    _check_dropout(encoder, tokens, recipe)
     for epoch in range(len(training.losses) // training.steps_of_epoch, recipe.epochs):
         _run_epoch(encoder, training, loss, tokens, recipe.seed, epoch, folder.name)
         is_last = epoch + 1 == recipe.epochs
@@ -210,6 +261,35 @@ def adapt(
     fingerprint = tables.fingerprint(folder / adapters.WEIGHTS)
     adapted.key = f"{encoder.key} {fingerprint}"
     return adapted, _row(encoder.name, training, settings, recipe, seconds)
+
+
+def _check_dropout(encoder: LoadedEncoder, tokens: Tokens, recipe: Recipe) -> None:
+    """Raise InputError, with the adapter taken out again, where a caption has the same
+    vector twice in training, so that SimCSE has nothing to learn from.
+    """
+    import torch
+
+    if recipe.loss != "simcse":
+        return
+    inputs = _on_device(tokens, np.array([0]), encoder.device)
+    with torch.no_grad():
+        first, second = encoder.towers.text(*inputs), encoder.towers.text(*inputs)
+    if not torch.equal(first, second):
+        return
+    encoder.towers.module.eval()
+    adapters.detach(encoder.towers.module)
+    raise InputError(
+        f"SimCSE needs dropout, which the text tower of {encoder.name!r} does not have:"
+        " choose another objective."
+    )
+
+
+def _on_device(tokens: Tokens, rows: np.ndarray, device: str) -> list:
+    """Return ids and mask of some captions, padded, as tensors."""
+    import torch
+
+    arrays = tokens.take(rows).padded()
+    return [torch.from_numpy(array).to(device) for array in arrays]
 
 
 def _tokens(tokenizer: Tokenizer, captions: Captions, recipe: Recipe) -> Tokens:
@@ -229,7 +309,7 @@ def _start(encoder: LoadedEncoder, recipe: Recipe, n_texts: int) -> _Training:
     log_scale = torch.tensor(_first_scale(tower, recipe), device=encoder.device)
     scale = torch.nn.Parameter(log_scale)
     groups = [{"params": list(weights.values()), "weight_decay": recipe.weight_decay}]
-    if recipe.objective == "lit":
+    if needs_images(recipe.objective):
         groups.append({"params": [scale], "weight_decay": 0.0})
     optimiser = torch.optim.AdamW(groups, lr=recipe.rate)
     steps_of_epoch = -(-n_texts // recipe.batch_size)
@@ -266,7 +346,8 @@ def _settings(
     base = ""
     if os.fspath(checkpoint):
         base = os.path.relpath(tables.locate(checkpoint), folder)
-    texts = captions.texts[["text", "english"]].to_json().encode()
+    columns = [name for name in ("text", "english") if name in captions.texts]
+    texts = captions.texts[columns].to_json().encode()
     return {
         "name": folder.name,
         "base": encoder.name,
@@ -343,12 +424,9 @@ def _run_epoch(
     torch.manual_seed(seed * 100_003 + epoch)
     order = rng.permutation(len(tokens))
     for rows in np.array_split(order, training.steps_of_epoch):
-        inputs = [
-            torch.from_numpy(array).to(encoder.device)
-            for array in tokens.take(rows).padded()
-        ]
-        vectors = encoder.towers.text(*inputs)
-        step_loss = loss(rows, vectors, training.scale.exp(), rng)
+        inputs = _on_device(tokens, rows, encoder.device)
+        encode = partial(encoder.towers.text, *inputs)
+        step_loss = loss(rows, encode, training.scale.exp(), rng)
         training.losses.append(step_loss.item())
         if not np.isfinite(training.losses[-1]):
             raise InputError(
@@ -383,39 +461,68 @@ def _row(
 
 
 def _loss(device: str, captions: Captions, recipe: Recipe) -> Callable:
-    """Return the loss of a step: a function of rows, the vectors of their texts, scale
-    and random numbers.
+    """Return the loss of a step: a function of rows, a function that encodes their
+    texts, scale and random numbers.
+    """
+    import torch
+
+    parts = recipe.loss.split("-") if recipe.loss == "lit-mse" else [recipe.loss]
+    group = _groups(captions.texts, recipe.loss)
+
+    def on_device(array):
+        values = np.asarray(array, np.float32)
+        return torch.from_numpy(values).to(device)
+
+    english = on_device(captions.english) if needs_english(recipe.loss) else None
+    images = on_device(captions.images) if needs_images(recipe.loss) else None
+
+    def images_of(rows, rng):
+        drawn = []
+        for row, share in zip(rows, rng.random(len(rows)), strict=True):
+            of_row = captions.texts["images"][row]
+            drawn.append(of_row[int(share * len(of_row))])
+        return images[drawn]
+
+    def loss(rows, encode, scale, rng):
+        vectors, terms = encode(), []
+        for part in parts:
+            if part == "mse":
+                terms.append((vectors - english[rows]).square().sum(1).mean())
+                continue
+            if part == "lit":
+                targets = images_of(rows, rng)
+            else:
+                targets = encode() if part == "simcse" else english[rows]
+            terms.append(_contrast(vectors, targets, group[rows], scale))
+        return sum(terms)
+
+    return loss
+
+
+def _groups(texts: pd.DataFrame, loss: str) -> np.ndarray:
+    """Return a number for each caption; captions with the same one are no negatives of
+    each other.
+    """
+    column = "english" if "english" in texts and loss != "simcse" else "text"
+    if loss in WITH_IMAGES and "group" in texts:
+        column = "group"
+    return pd.factorize(texts[column])[0]
+
+
+def _contrast(vectors, targets, group: np.ndarray, scale):
+    """Return symmetric InfoNCE of vectors and targets, row by row.
+
+    What belongs together elsewhere in the batch is no negative; without repetitions
+    this is InfoNCE.
     """
     import torch
     from torch.nn import functional
 
-    texts, to_images = captions.texts, recipe.objective == "lit"
-    by_group = to_images and "group" in texts
-    group = pd.factorize(texts["group" if by_group else "english"])[0]
-    targets = captions.images if to_images else captions.english
-    targets = torch.from_numpy(np.asarray(targets, np.float32)).to(device)
-    image_rows = texts["images"] if to_images else None
-
-    def squared_error(rows, vectors, scale, rng):
-        return (vectors - targets[rows]).square().sum(1).mean()
-
-    def contrastive(rows, vectors, scale, rng):
-        target_rows = rows
-        if to_images:
-            target_rows = []
-            for row, share in zip(rows, rng.random(len(rows)), strict=True):
-                images = image_rows[row]
-                target_rows.append(images[int(share * len(images))])
-        normalised = functional.normalize(vectors, dim=1)
-        scaled = scale.clamp(max=100) * normalised
-        scores = scaled @ functional.normalize(targets[target_rows], dim=1).T
-        # What belongs together elsewhere in the batch is no negative; without
-        # repetitions this is InfoNCE.
-        same_group = group[rows][:, None] == group[rows][None]
-        wanted = torch.from_numpy(same_group.astype(np.float32)).to(device)
-        wanted /= wanted.sum(1, keepdim=True)
-        of_texts = functional.cross_entropy(scores, wanted)
-        of_targets = functional.cross_entropy(scores.T, wanted.T)
-        return (of_texts + of_targets) / 2
-
-    return squared_error if recipe.objective == "mse" else contrastive
+    scaled = scale.clamp(max=100) * functional.normalize(vectors, dim=1)
+    scores = scaled @ functional.normalize(targets, dim=1).T
+    same_group = group[:, None] == group[None]
+    wanted = torch.from_numpy(same_group.astype(np.float32)).to(scores.device)
+    wanted /= wanted.sum(1, keepdim=True)
+    of_texts = functional.cross_entropy(scores, wanted)
+    of_targets = functional.cross_entropy(scores.T, wanted.T)
+    return (of_texts + of_targets) / 2

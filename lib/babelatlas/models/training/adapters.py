@@ -1,15 +1,22 @@
 """Adapters: small layers, one set for each language, that are trained inside a text
 tower whose own weights stay.
 
-They are the task adapters of Pfeiffer et al. (2020), one after each layer. With h what
+Bottlenecks are the task adapters of Pfeiffer et al. (2020), one after each layer. With h what
 a layer's feed-forward part returned and x its residual input, the layer's output
 becomes LN(x + h + U relu(D LN(x + h) + b) + c), with the layer's own LN; towers that
 normalise first have none there.
+
+LoRA (Hu et al. 2022) leaves the layers as they are and adds, in each attention, a
+matrix of low rank to the weights that make queries and values: W x + (alpha / rank) B
+A x.
 """
 
 import json
+import math
 import os
 from collections.abc import Callable
+from functools import partial
+from types import SimpleNamespace
 
 from babelatlas.base import checksums, tables
 from babelatlas.base.errors import InputError
@@ -21,6 +28,12 @@ WEIGHTS, SETTINGS = "adapter.safetensors", "adapter.json"
 # SigLIP's kind; in M2M-100.
 PRE_NORM = ("AttentionBlock", "EncoderLayer")
 NORMS = ("ln_2", "layer_norm2", "final_layer_norm")
+# How the objectives begin that are trained with LoRA.
+LORA = "lora-"
+# Names of the linear layers that make queries and values, in the attentions of
+# transformers; elsewhere one weight makes queries, keys and values.
+PROJECTIONS = ("query", "value", "q_lin", "v_lin", "q_proj", "v_proj")
+JOINT = "in_proj_weight"
 # How the names of the modules begin that belong to the pictures.
 PICTURES = ("visual", "vision", "image")
 
@@ -56,19 +69,35 @@ def attach(module, settings: dict) -> dict:
     """Put new adapters into the text tower of `module`, freeze all its other weights,
     and return theirs by name.
 
-    `settings`: reduction, how many times narrower a bottleneck is than its layer, and
-    seed. Weights are normal with deviation 0.02 and biases 0, as in the package
-    adapters.
+    `settings`: seed, reduction (how many times narrower a bottleneck is than its
+    layer); for an objective that begins with "lora-", rank and alpha instead.
+    """
+    from torch import nn
+
+    hooked = layers(module)
+    module.requires_grad_(False)
+    module.adapters, module.adapter_hooks = nn.ModuleList(), []
+    if settings.get("objective", "").startswith(LORA):
+        _attach_lora(module, hooked, settings)
+    else:
+        _attach_bottlenecks(module, hooked, settings)
+    return {
+        f"adapters.{name}": weight
+        for name, weight in module.adapters.named_parameters()
+    }
+
+
+def _attach_bottlenecks(module, hooked: list, settings: dict) -> None:
+    """Put a bottleneck after each layer. Weights are normal with deviation 0.02 and
+    biases 0, as in the package adapters.
     """
     import torch
     from torch import nn
 
-    hooked, reduction = layers(module), settings["reduction"]
-    widths = [norm.normalized_shape[0] for *_, norm in hooked]
-    module.requires_grad_(False)
-    module.adapters, module.adapter_hooks = nn.ModuleList(), []
+    reduction = settings["reduction"]
     generator = torch.Generator().manual_seed(settings["seed"])
-    for (_, layer, norm), width in zip(hooked, widths, strict=True):
+    for _, layer, norm in hooked:
+        width = norm.normalized_shape[0]
         down = nn.Linear(width, width // reduction)
         up = nn.Linear(width // reduction, width)
         for linear in (down, up):
@@ -81,10 +110,74 @@ def attach(module, settings: dict) -> dict:
         else:
             hook = layer.register_forward_hook(_after_layer(adapter))
         module.adapter_hooks.append(hook)
-    return {
-        f"adapters.{name}": weight
-        for name, weight in module.adapters.named_parameters()
-    }
+
+
+def _attach_lora(module, hooked: list, settings: dict) -> None:
+    """Add matrices of low rank to the weights of queries and values in each layer.
+
+    A is uniform as in a new linear layer and B zero, as in Hu et al.'s code: an
+    untrained one changes nothing.
+    """
+    import torch
+    from torch.nn.utils import parametrize
+
+    places = _projections(module, hooked)
+    if not places:
+        raise InputError(
+            f"The layers of {type(module).__name__} have no weights of queries and"
+            " values that LoRA knows: choose an objective without 'lora-'."
+        )
+    generator = torch.Generator().manual_seed(settings["seed"])
+    for part, name, start, n_rows in places:
+        weight = getattr(part, name)
+        low_rank = _low_rank(weight, start, n_rows, settings, generator)
+        parametrize.register_parametrization(part, name, low_rank)
+        module.adapters.append(low_rank)
+    for part, name in {(part, name): None for part, name, *_ in places}:
+        remove = partial(
+            parametrize.remove_parametrizations, part, name, leave_parametrized=False
+        )
+        module.adapter_hooks.append(SimpleNamespace(remove=remove))
+
+
+def _projections(module, hooked: list) -> list[tuple[object, str, int, int]]:
+    """Return what makes queries and values in the layers: module, name of its weight,
+    the first of the weight's rows that do, their number.
+    """
+    places = []
+    for layer_name, *_ in hooked:
+        for name, part in module.get_submodule(layer_name).named_modules():
+            joint = getattr(part, JOINT, None)
+            if name.rpartition(".")[2] in PROJECTIONS:
+                places.append((part, "weight", 0, len(part.weight)))
+            elif joint is not None:
+                width = len(joint) // 3
+                places.append((part, JOINT, 0, width))
+                places.append((part, JOINT, 2 * width, width))
+    return places
+
+
+def _low_rank(weight, start: int, n_rows: int, settings: dict, generator):
+    """Return a module that takes a weight (outputs, inputs) and returns it with
+    alpha / rank B A added to `n_rows` rows from `start`.
+    """
+    import torch
+    from torch import nn
+
+    class LowRank(nn.Module):
+        def __init__(self):
+            super().__init__()
+            down = torch.empty(settings["rank"], weight.shape[1])
+            nn.init.kaiming_uniform_(down, a=math.sqrt(5), generator=generator)
+            self.down = nn.Parameter(down)
+            self.up = nn.Parameter(torch.zeros(n_rows, settings["rank"]))
+
+        def forward(self, original):
+            change = settings["alpha"] / settings["rank"] * self.up @ self.down
+            n_after = len(original) - start - n_rows
+            return original + nn.functional.pad(change, (0, 0, start, n_after))
+
+    return LowRank().to(weight.device, weight.dtype)
 
 
 def detach(module) -> None:
