@@ -125,8 +125,7 @@ def test_disambiguation_writes_the_scores_of_every_language_and_their_means(
         ("", "de"),
         ("", "fr"),
         ("all", ""),
-        ("high", ""),
-    }
+    }  # the levels are of the miniature's training data
     mean = one.loc[one["group"] == "all", "value"].item()
     assert mean == pytest.approx(one.loc[one["group"] == "", "value"].mean())
     assert {"mix", "side", "oracle max"} <= set(scores["variant"])
@@ -143,6 +142,25 @@ def test_disambiguation_writes_the_scores_of_every_language_and_their_means(
         # width.
         ends = blind.loc[("ties IC", "all"), ["value", "ci_low", "ci_high"]].tolist()
         assert ends == pytest.approx([1, 0.025 ** (1 / 6), 1])
+
+
+def test_the_miniature_stands_behind_real_models_with_its_levels_of_training_data(
+    results,
+):
+    write(results, "picto-multi", "cosine", ["de", "fr", "ja"])
+    path = results / "scores.parquet"
+    said, known = answer(
+        "42_disambiguation",
+        results=str(results),
+        output=str(path),
+        models=["picto-multi", "one"],
+        tiers={"high": ["de", "fr"], "low": ["ja"]},
+        n_resamples=20,
+    )
+    assert "one chooses the translation" in said
+    assert known["small"].means["model"].unique().tolist() == ["picto-multi"]
+    scores = tables.read(path, "scores").query("model == 'picto-multi'")
+    assert {"", "all", "high", "low"} == {*scores["group"]}
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from PIL import Image
 
 from babelatlas.base import synsets, tables
 from babelatlas.base.errors import InputError
-from babelatlas.datasets import ambiguous_words, item_images
+from babelatlas.datasets import ambiguous_words, item_images, stored_vectors
 from babelatlas.lexicon import labels, senses
 
 BIRD, MACHINE, COAT, DOG = (
@@ -257,3 +257,28 @@ def test_translations_are_among_the_labels_of_their_senses():
         row.translation in known[row.lang, wnid.loc[row.item, row.sense]]
         for row in items.itertuples()
     )
+
+
+def test_a_run_on_released_labels_takes_the_studys_words_to_know_what_is_ambiguous(
+    tmp_path,
+):
+    path = tmp_path / "senses.parquet"
+    shipped = senses.shipped().query("wnid == @BIRD")
+    of_wordnet = (shipped["lang"] == "en") & (shipped["source"] == "wordnet-3.0")
+    assert of_wordnet.any()
+    tables.write(shipped, path, "senses", traced=False)
+    assert len(ambiguous_words.from_lexicons(path)) == len(shipped)
+    tables.write(shipped[~of_wordnet], path, "senses", traced=False)
+    assert ambiguous_words.from_lexicons(path).empty
+    assert ambiguous_words.from_lexicons("").empty
+
+
+def test_pairs_of_photographs_take_the_pictures_of_the_data_set_to_classify(tmp_path):
+    for wnid in (BIRD, MACHINE):
+        Image.new("RGB", (8, 6)).save(tmp_path / f"{wnid}_photograph.jpg")
+    images = ambiguous_words.photographs("imagenet-photos-pairs", tmp_path, [BIRD])
+    assert images["path"].tolist() == [str(tmp_path / f"{BIRD}_photograph.jpg")]
+    stored = stored_vectors.place("imagenet-photos")
+    images = ambiguous_words.photographs("imagenet-photos-pairs", stored, [BIRD])
+    assert images["wnid"].tolist() == [BIRD]
+    assert images["path"].str.fullmatch("[0-9]+").all()

@@ -40,6 +40,20 @@ PERSON = "noun.person"
 ENGLISH = "en"
 
 
+def from_lexicons(senses_file: str | os.PathLike) -> pd.DataFrame:
+    """Return a run's table of words, schema `senses`; without a row for "", and where it
+    has no English word of WordNet.
+
+    Only WordNet says which English words are ambiguous. A run on the labels that
+    Babel-ImageNet released has none of it: `complete` takes the study's words then.
+    """
+    if not senses_file:
+        return tables.empty("senses")
+    words = tables.read(senses_file, "senses")
+    of_wordnet = (words["lang"] == ENGLISH) & (words["source"] == WORDNET)
+    return words if of_wordnet.any() else words[:0]
+
+
 def complete(
     words: pd.DataFrame, wnids: Iterable[str], codes: Sequence[str] = ()
 ) -> pd.DataFrame:

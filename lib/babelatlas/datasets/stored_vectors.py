@@ -18,6 +18,8 @@ from babelatlas.base.errors import InputError
 from babelatlas.base.paths import DATA
 
 FOLDER = DATA / "real_run"
+# Joins two rows that stand for a picture of both.
+BOTH = "+"
 
 
 def place(dataset: str) -> Path:
@@ -39,6 +41,9 @@ def images(path: str | os.PathLike) -> pd.DataFrame:
 def read(path: str | os.PathLike, paths: list[str], tower: str) -> np.ndarray:
     """Return the vectors (paths, dimensions), float32, of some rows; InputError where
     another tower made them.
+
+    Two rows joined by `BOTH` stand for a picture of both: the mean of their vectors of
+    length 1, brought to length 1.
     """
     stored = tables.arrays(path, "get the file again")
     if str(stored["tower"]) != tower:
@@ -49,4 +54,28 @@ def read(path: str | os.PathLike, paths: list[str], tower: str) -> np.ndarray:
         raise InputError(
             f"The vectors {path} are {what}: evaluate it on the pictures themselves."
         )
-    return stored["vectors"][np.array(paths, int)].astype(np.float32)
+    vectors = stored["vectors"].astype(np.float32)
+    single = [BOTH not in name for name in paths]
+    if all(single):
+        return vectors[np.array(paths, int)]
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    sums = np.stack([unit[np.array(name.split(BOTH), int)].sum(0) for name in paths])
+    return sums / np.linalg.norm(sums, axis=1, keepdims=True)
+
+
+def with_both(item_images: pd.DataFrame) -> pd.DataFrame:
+    """Return a table `item_images` of rows of stored vectors with a picture "mix" of
+    both originals, a0 and b0, of each item, as `read` takes it.
+
+    A blend of pixels (Kashani Motlagh et al. 2024, section 5.3) needs the pictures.
+    """
+    originals = item_images[item_images["image"].isin(["a0", "b0"])]
+    paths = originals.pivot(index="item", columns="image", values="path")
+    both = (paths["a0"] + BOTH + paths["b0"]).rename("path").reset_index()
+    table = pd.concat([item_images, both.assign(image="mix")], ignore_index=True)
+    return tables.check(table, "item_images")
+
+
+def are_given(images: str | os.PathLike | list[str]) -> bool:
+    """Return whether what a config names in place of pictures is a file of vectors."""
+    return str(images).endswith(".npz")
