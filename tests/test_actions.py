@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import tarfile
 
 import pytest
 import yaml
@@ -68,10 +69,10 @@ def test_a_workflow_may_read_and_only_the_publication_may_publish(name):
         for job, part in content["jobs"].items()
         if "permissions" in part
     }
-    published = {
-        "publish": {"pages": "write", "id-token": "write"},
-    }
+    published = {"publish": {"pages": "write", "id-token": "write"}}
+    released = {"release": {"actions": "read", "contents": "write"}}
     writes = {"pages": published, "release": {"archive": {"contents": "write"}}}
+    writes["study"] = published | released
     assert granted == writes.get(name, {})
     assert "secrets." not in (ROOT / ".github" / "workflows" / f"{name}.yml").read_text(
         encoding="utf-8"
@@ -134,15 +135,82 @@ def test_nothing_that_a_person_types_becomes_part_of_a_command(name):
     assert not [run for run in runs if "${{" in run]
 
 
-def test_what_the_pages_publish_is_the_book_of_make_book():
+@pytest.mark.parametrize("name", ["pages", "study"])
+def test_what_the_pages_publish_is_the_book_of_make_book(name):
     uploaded = next(
-        step
-        for step in steps("pages")
-        if "upload-pages-artifact" in step.get("uses", "")
+        step for step in steps(name) if "upload-pages-artifact" in step.get("uses", "")
     )
-    assert f"{uploaded['with']['path']}/index.html" in (ROOT / "Snakefile").read_text(
-        encoding="utf-8"
+    path = uploaded["with"]["path"].removeprefix("${{ vars.STUDY_FOLDER }}/")
+    assert f"{path}/index.html" in (ROOT / "Snakefile").read_text(encoding="utf-8")
+
+
+def test_the_form_of_the_study_says_where_its_book_goes():
+    content = read("study")
+    choice = content["on"]["workflow_dispatch"]["inputs"]["publish"]
+    assert choice["options"] == ["artifact", "release", "pages"]
+    assert choice["default"] == "artifact"
+    jobs = content["jobs"]
+    assert jobs["release"]["if"] == "inputs.publish == 'release'"
+    assert jobs["publish"]["if"] == "inputs.publish == 'pages'"
+    assert jobs["release"]["needs"] == jobs["publish"]["needs"] == "study"
+    uploads = [step for step in jobs["study"]["steps"] if "upload" in str(step)]
+    assert [step["if"] for step in uploads] == ["always()", "inputs.publish == 'pages'"]
+
+
+def test_a_push_leaves_the_book_of_a_study_on_the_site_where_it_should_stay():
+    condition = read("pages")["jobs"]["book"]["if"]
+    by_hand = "github.event_name == 'workflow_dispatch'"
+    assert condition == f"vars.PAGES_BOOK != 'study' || {by_hand}"
+
+
+@pytest.mark.skipif(not shutil.which("tar"), reason="needs tar")
+def test_a_release_has_the_book_and_scores_and_no_texts_or_pictures_of_others(tmp_path):
+    study, runner = tmp_path / "a folder", tmp_path / "runner"
+    runner.mkdir()
+    files = ["results/paper/scores/languages.parquet", "results/paper/exports/s.csv"]
+    files += ["results/paper/certificates/geigle2024.parquet"]
+    texts = ["results/paper/labels/imagenet-1k.parquet"]
+    texts += ["results/demo/scores/languages.parquet"]
+    texts += ["results/paper/captions/xm3600.parquet", "results/paper/cache/v.npz"]
+    for name in (*files, *texts, "_build/html/index.html"):
+        (study / name).parent.mkdir(parents=True, exist_ok=True)
+        (study / name).write_text(name, encoding="utf-8")
+    (study / "mine.yml").write_text('seed: 0\nrun: "paper"  # ours\n', encoding="utf-8")
+    collect = script("study", "Collect tables and book")
+    places = {"STUDY_FOLDER": study, "RUNNER_TEMP": runner}
+    done = bash(collect, tmp_path, CONFIG="mine.yml", **places)
+    assert done.returncode == 0, done.stderr
+    with tarfile.open(runner / "study" / "scores.tar.gz") as archive:
+        assert sorted(archive.getnames()) == sorted(files)
+    with tarfile.open(runner / "study" / "book.tar.gz") as archive:
+        assert "html/index.html" in archive.getnames()
+    with tarfile.open(runner / "study" / "results.tar.gz") as archive:
+        assert texts[0] in archive.getnames()
+        assert texts[-1] not in archive.getnames()
+
+    gh = tmp_path / "bin" / "gh"
+    gh.parent.mkdir()
+    gh.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/called\n', encoding="utf-8")
+    gh.chmod(0o755)
+    release = script("study", "Release the book and the scores")
+    path = f"{gh.parent}:{os.environ['PATH']}"
+    names = {"RUN": 7, "TAG": "study-3", "COMMIT": "abc", "CONFIG": "config/paper.yml"}
+    done = bash(release, tmp_path, PATH=path, **names)
+    assert done.returncode == 0, done.stderr
+    download, create = (tmp_path / "called").read_text(encoding="utf-8").splitlines()
+    assert download == "run download 7 --name study --dir study"
+    assert create.startswith(
+        "release create study-3 study/book.tar.gz study/scores.tar.gz --target abc"
     )
+
+
+@pytest.mark.skipif(not shutil.which("tar"), reason="needs tar")
+def test_a_run_that_failed_before_its_first_table_still_leaves_an_artifact(tmp_path):
+    (tmp_path / "mine.yml").write_text("run: mine\n", encoding="utf-8")
+    collect = script("study", "Collect tables and book")
+    places = {"STUDY_FOLDER": tmp_path, "RUNNER_TEMP": tmp_path}
+    done = bash(collect, tmp_path, CONFIG="mine.yml", **places)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.skipif(

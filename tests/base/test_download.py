@@ -59,14 +59,12 @@ def known(monkeypatch, tmp_path):
 
 
 def test_every_known_file_is_pinned_to_a_commit_or_known_by_its_hash():
-    commit = r"https://raw\.githubusercontent\.com/[\w-]+/[\w-]+/[0-9a-f]{40}/.+\.(json|txt|gz|csv)"
+    github = r"https://raw\.githubusercontent\.com/[\w-]+/[\w-]+/[0-9a-f]{40}/.+\.(json|txt|gz|csv)"
+    hub = r"https://huggingface\.co/datasets/[\w-]+/[\w-]+/resolve/[0-9a-f]{40}/.+"
     known = download.files()
     for name, entry in known.items():
-        assert (
-            re.fullmatch(commit, entry["url"])
-            or entry["sha256"]
-            or name == "imagenet-sketch-images"
-        )
+        is_pinned = re.fullmatch(f"{github}|{hub}", entry["url"])
+        assert is_pinned or entry["sha256"], name
     hashes = [entry["sha256"] for entry in known.values() if entry["sha256"]]
     assert all(re.fullmatch(r"[0-9a-f]{64}", one) for one in hashes)
     assert len(set(hashes)) == len(hashes) >= len(known) - 4

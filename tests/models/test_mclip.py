@@ -172,3 +172,46 @@ def test_nothing_in_a_pickle_is_run(copy, tmp_path, name, file):
     with pytest.raises(InputError, match="cannot be loaded"):
         load(name, folder)
     assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize("protocol", [0, 1, 2, 3, 4, 5])
+@pytest.mark.parametrize("package", ["numpy.core", "numpy._core"])
+def test_arrays_come_out_of_a_pickle_of_any_protocol_and_any_numpy(
+    folders, copy, protocol, package
+):
+    folder = copy("older-mclip")
+    layer = pickle.loads((folder / PICKLE).read_bytes())
+    written = pickle.dumps(layer, protocol=protocol)
+    if protocol < 4:  # later ones write the length of a name before it
+        written = written.replace(b"numpy._core", package.encode())
+    (folder / PICKLE).write_bytes(written)
+
+    texts = load("older-mclip", folder).encode_texts(TEXTS[:2])
+    whole = load("older-mclip", folders["older-mclip"]).encode_texts(TEXTS[:2])
+    assert (texts == whole).all()
+
+
+@pytest.mark.parametrize(
+    ("code", "asked"),
+    [
+        (b"cos\nsystem\n(Vtouch made\ntR.", "os.system"),
+        (b"cbuiltins\neval\n(V1\ntR.", "builtins.eval"),
+        (b"cnumpy\nload\n(Vmade\ntR.", "numpy.load"),
+        (b"cnumpy.core.multiarray\nfromfile\n(Vmade\ntR.", "fromfile"),
+        (b"c_codecs\nencode\n(Vtext\nVrot13\ntR.", "rot13"),
+        (b"c_codecs\nlookup\n(Vlatin1\ntR.", "_codecs.lookup"),
+    ],
+)
+def test_a_pickle_that_asks_for_more_than_arrays_is_refused(copy, code, asked):
+    folder = copy("older-mclip")
+    (folder / PICKLE).write_bytes(code)
+    with pytest.raises(InputError, match=asked):
+        load("older-mclip", folder)
+
+
+def test_objects_in_an_array_are_no_layer(copy):
+    folder = copy("older-mclip")
+    objects = np.array([{"a": 1}], dtype=object)
+    (folder / PICKLE).write_bytes(pickle.dumps([objects, objects]))
+    with pytest.raises(InputError, match="cannot be loaded"):
+        load("older-mclip", folder)

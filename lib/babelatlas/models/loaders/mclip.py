@@ -13,13 +13,14 @@ from babelatlas.models.loaders import huggingface, openclip
 
 # How the names of weights begin that a mean over the tokens does not need.
 POOLER = ("pooler.",)
-# All that arrays need to come out of a pickle.
+# All that arrays need to come out of a pickle, and how they were called before numpy 2.
 ARRAYS = {
     ("numpy", "ndarray"),
     ("numpy", "dtype"),
     ("numpy._core.multiarray", "_reconstruct"),
-    ("_codecs", "encode"),
+    ("numpy._core.numeric", "_frombuffer"),
 }
+BEFORE_NUMPY_2 = "numpy.core"
 
 
 def load(checkpoint: Checkpoint) -> Towers:
@@ -109,7 +110,7 @@ def _older_head(checkpoint: Checkpoint):
     with checkpoint.blaming(file), file.open("rb") as stream:
         import torch
 
-        weight, bias = (torch.tensor(array).float() for array in _Arrays(stream).load())
+        weight, bias = map(torch.tensor, _Arrays(stream).load())
         return _linear(weight.T, bias)
 
 
@@ -119,14 +120,24 @@ class _Arrays(pickle.Unpickler):
     """
 
     def find_class(self, module: str, name: str):
-        module = module.replace(
-            "numpy.core", "numpy._core"
-        )  # as it was called before numpy 2
+        if module.startswith(f"{BEFORE_NUMPY_2}."):
+            module = "numpy._core" + module.removeprefix(BEFORE_NUMPY_2)
+        if (module, name) == ("_codecs", "encode"):
+            return _bytes
         if (module, name) not in ARRAYS:
             raise pickle.UnpicklingError(
                 f"it asks for {module}.{name}, which is no array"
             )
         return super().find_class(module, name)
+
+
+def _bytes(text: str, encoding: str) -> bytes:
+    """Return the bytes that a pickle of protocol 2 and before holds as a text; raise
+    UnpicklingError for another encoding than the one it uses.
+    """
+    if encoding != "latin1":
+        raise pickle.UnpicklingError(f"it encodes a text as {encoding}, not as latin1")
+    return text.encode(encoding)
 
 
 def _linear(weight, bias):
