@@ -400,6 +400,19 @@ def predicted_scores(charts: Charts) -> list[str]:
     return [f"{100 * missed[name].mean():.1f}" for name in missed]
 
 
+def spelling(charts: Charts) -> list[str]:
+    """Accuracies on labels that are spelled like English and otherwise follow from their
+    numbers, shares and the shares of correct predictions.
+    """
+    rows = charts.having("model", "script", "labels that are", "accuracy (%)")
+    rows = rows[(rows["model"] == "bridge-lite2") & rows["script"].str.startswith("L")]
+    accuracy, labels = first(rows["accuracy (%)"]).to_numpy(), rows["labels"].to_numpy()
+    share = first(rows["share of correct (%)"]).to_numpy()
+    n_correct = accuracy * labels
+    np.testing.assert_allclose(100 * n_correct / n_correct.sum(), share, atol=0.5)
+    return [f"{share[0]:.1f}", f"{accuracy[1]:.1f}"]
+
+
 CLAIMS: dict[str, Callable[[Charts], list[str]]] = {
     "index": home,
     "10_languages": languages,
@@ -438,6 +451,7 @@ CLAIMS: dict[str, Callable[[Charts], list[str]]] = {
     "43_model_picto-multi": model,
     "43_model_picto-distilled": model,
     "47_predicted_scores": predicted_scores,
+    "48_spelling": spelling,
 }
 
 
