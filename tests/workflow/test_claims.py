@@ -413,6 +413,21 @@ def spelling(charts: Charts) -> list[str]:
     return [f"{share[0]:.1f}", f"{accuracy[1]:.1f}"]
 
 
+def label_noise(charts: Charts) -> list[str]:
+    """The bounds are those of the audit's upper end: of all classes with right labels, as
+    many as can be were counted as correct, or as few.
+    """
+    rows = charts.having("language", "at least (%)", "at most (%)", "wrong labels (%)")
+    rows = rows[rows["model"] == "bridge-lite2"]
+    correct, wrong = first(rows["accuracy (%)"]), rows["wrong labels (%)"]
+    right = 100 - wrong
+    at_least = (100 * (correct - wrong).clip(lower=0) / right).mean()
+    at_most = (100 * correct / right).mean()
+    np.testing.assert_allclose(rows["at least (%)"].mean(), at_least, atol=0.05)
+    np.testing.assert_allclose(rows["at most (%)"].mean(), at_most, atol=0.05)
+    return [f"{rows[name].mean():.1f}" for name in ("at least (%)", "at most (%)")]
+
+
 CLAIMS: dict[str, Callable[[Charts], list[str]]] = {
     "index": home,
     "10_languages": languages,
@@ -452,6 +467,7 @@ CLAIMS: dict[str, Callable[[Charts], list[str]]] = {
     "43_model_picto-distilled": model,
     "47_predicted_scores": predicted_scores,
     "48_spelling": spelling,
+    "49_label_noise": label_noise,
 }
 
 
