@@ -37,3 +37,17 @@ def test_case_and_accents_do_not_count():
         spelling.similarity(["ÉLÉPHANT", "собака", ""], ["elephant", "dog", ""]),
         [1, 0, 1],
     )
+
+
+@given(WORDS, WORDS)
+def test_the_nearest_texts_are_those_of_all_comparisons(names, texts):
+    pairs = [
+        [spelling.similarity([name], [text])[0] for text in texts] for name in names
+    ]
+    every = np.array(pairs)
+    expected = np.argwhere(every >= every.max(axis=1)[:, None] - 1e-9)
+    nearest = spelling.nearest(names, texts)
+    np.testing.assert_array_equal(nearest[["name", "text"]], expected)
+    np.testing.assert_allclose(
+        nearest["similarity"], every.max(axis=1)[nearest["name"]]
+    )

@@ -454,6 +454,34 @@ def own_captions(charts: Charts) -> list[str]:
     return [f"{wide.mean().max():.2f}", f"{len(wide)}"]
 
 
+def spelling(charts: Charts) -> list[str]:
+    """Accuracies on labels that are spelled like English and otherwise follow from their
+    numbers, shares and the shares of correct predictions.
+    """
+    rows = charts.having("model", "script", "labels that are", "accuracy (%)")
+    rows = rows[(rows["model"] == "bridge-lite2") & rows["script"].str.startswith("L")]
+    accuracy, labels = first(rows["accuracy (%)"]).to_numpy(), rows["labels"].to_numpy()
+    share = first(rows["share of correct (%)"]).to_numpy()
+    n_correct = accuracy * labels
+    np.testing.assert_allclose(100 * n_correct / n_correct.sum(), share, atol=0.5)
+    return [f"{share[0]:.1f}", f"{accuracy[1]:.1f}"]
+
+
+def label_noise(charts: Charts) -> list[str]:
+    """The bounds are those of the audit's upper end: of all classes with right labels, as
+    many as can be were counted as correct, or as few.
+    """
+    rows = charts.having("language", "at least (%)", "at most (%)", "wrong labels (%)")
+    rows = rows[rows["model"] == "bridge-lite2"]
+    correct, wrong = first(rows["accuracy (%)"]), rows["wrong labels (%)"]
+    right = 100 - wrong
+    at_least = (100 * (correct - wrong).clip(lower=0) / right).mean()
+    at_most = (100 * correct / right).mean()
+    np.testing.assert_allclose(rows["at least (%)"].mean(), at_least, atol=0.05)
+    np.testing.assert_allclose(rows["at most (%)"].mean(), at_most, atol=0.05)
+    return [f"{rows[name].mean():.1f}" for name in ("at least (%)", "at most (%)")]
+
+
 CLAIMS: dict[str, Callable[[Charts], list[str]]] = {
     "index": home,
     "10_languages": languages,
@@ -495,6 +523,8 @@ CLAIMS: dict[str, Callable[[Charts], list[str]]] = {
     "43_model_picto-multi": model,
     "43_model_picto-distilled": model,
     "47_predicted_scores": predicted_scores,
+    "48_spelling": spelling,
+    "49_label_noise": label_noise,
 }
 
 
