@@ -362,6 +362,13 @@ def disambiguation(charts: Charts) -> list[str]:
     ]
 
 
+def fusion(charts: Charts) -> list[str]:
+    rows = charts.having("model", "worst: IC (%)", "best: IC (%)")
+    best, worst = (first(rows[f"{name}: IC (%)"]) for name in ("best", "worst"))
+    widest = (best - worst).idxmax()
+    return [f"{best[widest]:.1f}", f"{worst[widest]:.1f}"]
+
+
 def model(charts: Charts) -> list[str]:
     row = charts.having("data set", "mean (%)", "rank").iloc[0]
     rank, models = re.match(r"(\d+) of (\d+)", row["rank"]).groups()
@@ -406,6 +413,7 @@ CLAIMS: dict[str, Callable[[Charts], list[str]]] = {
     "40_miniature": miniature,
     "41_this_run": this_run,
     "42_disambiguation": disambiguation,
+    "45_fusion": fusion,
     "43_model_picto-en": model,
     "43_model_picto-multi": model,
     "43_model_picto-distilled": model,
