@@ -43,6 +43,7 @@ LEAST = {
         scores-of-others multi30k mixed-image figure-3-between table-1-rates
         table-2-ic table-3-overlap tables-4-5-oracle table-6-prefix
         figure-5-temperature vgamt-clip-trans gated-fusion extended-commute
+        figure-4-replaced
         coco-sm recall ndcg own-model uform own-concepts marvl
         nlvr2 pair-head accuracy-consistency zero-shot-transfer translate-test
         translate-train run-and-paper
@@ -61,7 +62,7 @@ LEAST = {
     "not yet": """
         image-selection caption-collection caption-rating
         training-captions captioners side-by-side cider regions
-        figure-4-replaced reports caption-translation
+        reports caption-translation
         statement-collection image-distribution examples
     """,
 }

@@ -421,6 +421,13 @@ def disambiguation(charts: Charts) -> list[str]:
     return [f"{100 * max(values):.1f}", "50"]
 
 
+def fusion(charts: Charts) -> list[str]:
+    rows = charts.having("model", "worst: IC (%)", "best: IC (%)")
+    best, worst = (first(rows[f"{name}: IC (%)"]) for name in ("best", "worst"))
+    widest = (best - worst).idxmax()
+    return [f"{best[widest]:.1f}", f"{worst[widest]:.1f}"]
+
+
 def model(charts: Charts) -> list[str]:
     row = charts.having("data set", "mean (%)", "rank").iloc[0]
     rank, models = re.match(r"(\d+) of (\d+)", row["rank"]).groups()
@@ -519,6 +526,7 @@ CLAIMS: dict[str, Callable[[Charts], list[str]]] = {
     "41_this_run": this_run,
     "42_disambiguation": disambiguation,
     "46_statements": statements,
+    "45_fusion": fusion,
     "43_model_picto-en": model,
     "43_model_picto-multi": model,
     "43_model_picto-distilled": model,

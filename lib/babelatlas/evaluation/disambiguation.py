@@ -112,15 +112,17 @@ def cost_grid(
     return items, grid
 
 
-def _extended(part: pd.DataFrame) -> np.ndarray:
-    """Return the costs given all images of a sense, the original first: (item, sense,
-    number, text); NaN for none.
+def extended_grid(part: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Return the items of a unit in sorted order, and their costs given all images of a
+    sense, the original first: (item, sense, number, text); NaN for none.
+
+    `part` as for `cost_grid`.
     """
     names = [name for name in part["image"].unique() if name not in AMBIGUOUS]
     n_images = 1 + max(int(name[1:]) for name in names)
     images = [f"{sense}{number}" for sense in "ab" for number in range(n_images)]
-    _, grid = cost_grid(part, images, gaps=True)
-    return grid.reshape(len(grid), 2, n_images, 2)
+    items, grid = cost_grid(part, images, gaps=True)
+    return items, grid.reshape(len(grid), 2, n_images, 2)
 
 
 def comparable(part: pd.DataFrame) -> tuple[pd.DataFrame, bool]:
@@ -313,12 +315,13 @@ def _of_oracles(
     are tokens also without the common prefix (Table 6 of the paper), the images chosen
     by whole perplexities.
     """
-    extended, by_variant = _extended(part), {}
+    _, extended = extended_grid(part)
+    by_variant = {}
     shortened = None
     if tokens is not None:
         rows = tokens[np.isclose(tokens["temperature"], 1)]
         _, lists = _token_variant(rows, 1.0)
-        shortened = _extended(rows.assign(cost=log_perplexities(lists)))
+        _, shortened = extended_grid(rows.assign(cost=log_perplexities(lists)))
     for which in ("max", "min"):
         numbers = oracle(extended, which, logarithms)
         values = _of_pair(chosen(extended, numbers), logarithms)
