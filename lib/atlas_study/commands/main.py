@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import click
 
-from atlas_study.commands import models, sheets
+from atlas_study.commands import models, sheets, statements
 from atlas_study.commands import results as made
 from atlas_study.commands import tables as shown
 from atlas_study.commands.results import option
@@ -285,5 +285,6 @@ for command in (
     shown.labels,
     shown.senses,
     shown.tables,
+    statements.statements,
 ):
     app.add_command(command)
