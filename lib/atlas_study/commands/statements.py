@@ -28,7 +28,7 @@ def _spare(path: str, replace: bool, ending: str) -> None:
 
 @click.group()
 def statements() -> None:
-    """Have speakers write statements about pairs of images, and label them again.
+    """Have speakers write and label statements.
 
     Example: babelatlas statements write --images mine/pictures --language sw --output
     sheet.html
@@ -56,7 +56,7 @@ def write_sheet(
     seed: int,
     replace: bool,
 ) -> None:
-    """Write the sheet of a language: four pairs of images for each statement.
+    """Write a sheet to write statements on.
 
     Example: babelatlas statements write --images mine/pictures --language sw --output
     sheet.html
@@ -91,7 +91,7 @@ def write_sheet(
 @click.option("--output", required=True, help="A .csv file of the schema `pairs`.")
 @REPLACE
 def read_sheets(sheets: tuple[str, ...], output: str, replace: bool) -> None:
-    """Read filled sheets into the statements of a data set of your own.
+    """Read filled sheets of statements.
 
     Example: babelatlas statements read statements_sw.csv --output mine/statements.csv
     """
@@ -125,7 +125,7 @@ def write_labels(
     seed: int,
     replace: bool,
 ) -> None:
-    """Write the sheet on which another speaker labels statements again.
+    """Write a sheet to label statements on.
 
     TABLE: of the schema `pairs`, your own or that of a run.
 
@@ -151,7 +151,7 @@ def write_labels(
 @click.option("--output", required=True, help="A .csv file of labels.")
 @REPLACE
 def read_labels(sheets: tuple[str, ...], output: str, replace: bool) -> None:
-    """Read filled sheets of labels into a table for the chapter on statements.
+    """Read filled sheets of labels.
 
     Example: babelatlas statements read-labels asha.csv juma.csv --output labels.csv
     """
