@@ -3,6 +3,7 @@
 study.jobs["label_sets"] = study.with_other_label_sets()
 study.jobs["protocols"] = study.varied()
 study.jobs["curves"] = study.unrestricted()
+study.jobs["image_features"] = study.featured()
 
 
 def as_evaluated(wildcards):
@@ -96,5 +97,37 @@ rule curves:
         **told("77_subsets", labels=label_set_name),
     resources:
         gpu=0,
+    shell:
+        RUN_NOTEBOOK
+
+
+def featured_material(wildcards):
+    "Return the tables of images that the run makes, of which image vectors are shown."
+    places = study.featured_images().values()
+    return [place for place in places if place.startswith(f"{study.folder}/")]
+
+
+def featured_images(wildcards):
+    "Return where the images are whose vectors are shown, by data set."
+    return study.featured_images()
+
+
+rule image_features:
+    "Show images of languages and data sets as a model represents them."
+    input:
+        *code("79_image_features"),
+        weights=weights,
+        material=featured_material,
+    output:
+        page=page("79_image_features_{model}"),
+        output=at("image_features/{model}.parquet"),
+    log:
+        log_of("79_image_features_{model}"),
+    wildcard_constraints:
+        **only("image_features"),
+    params:
+        **told("79_image_features", images=featured_images),
+    resources:
+        gpu=gpu,
     shell:
         RUN_NOTEBOOK

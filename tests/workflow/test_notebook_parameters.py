@@ -329,6 +329,7 @@ def test_every_file_of_the_data_is_read_by_something():
     # Licences, what only a command reads, and the sources of facts, for people.
     other = {"README.md", "columns.csv", "new_chapter.ipynb", "sheet.html"}
     other |= {"image_sheet.html"}
+    other |= {"statement_sheet.html"}
     other |= {"licence_cecill-c.txt", "senses_notices.txt", "labels_licence.md"}
     other |= {
         "labels_licence_template.md",

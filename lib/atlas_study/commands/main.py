@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import click
 
-from atlas_study.commands import images, models, sheets, translate
+from atlas_study.commands import images, models, sheets, statements, translate
 from atlas_study.commands import results as made
 from atlas_study.commands import tables as shown
 from atlas_study.commands.results import option
@@ -287,6 +287,7 @@ for command in (
     shown.labels,
     shown.senses,
     shown.tables,
+    statements.statements,
     translate.translate,
 ):
     app.add_command(command)

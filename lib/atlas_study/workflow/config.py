@@ -120,7 +120,8 @@ class Config(Entry):
     its training. `stored_vectors`: data set -> models to evaluate on vectors that ship
     in its pictures' place. `only`: model -> the data sets that it is evaluated on, of
     those of the run. `statement_translations`: data set of statements -> a table of
-    their translations into English. `parameters`: notebook -> parameter -> value.
+    their translations into English. `image_features`: data sets whose images are shown
+    as each model represents them. `parameters`: notebook -> parameter -> value.
     """
 
     model_config = ConfigDict(strict=True)
@@ -144,6 +145,7 @@ class Config(Entry):
     classes: dict[OwnName, Place] = {}
     verified_labels: dict[str, Place] = {}
     statement_translations: dict[str, Place] = {}
+    image_features: Names = []
     custom_datasets: dict[OwnName, dict] = {}
     external_scores: dict[OwnName, dict[str, Place | dict[Language, PairsOfFiles]]] = {}
     adaptations: dict[str, Adaptation] = {}
@@ -309,6 +311,20 @@ def _check_datasets(config: Config) -> None:
         config.statement_translations,
         [name for name in of_statements if not entries[name].made_by],
         "data sets of statements that are read from files",
+    )
+    with_images = [
+        name
+        for name, entry in entries.items()
+        if entry.task in ("zero-shot", "reasoning")
+    ]
+    with_images += [
+        entries[name].trained_on for name in of_statements if not entries[name].made_by
+    ]
+    _check_among(
+        "image_features",
+        config.image_features,
+        with_images,
+        "data sets to classify or of statements",
     )
     fit = [
         name

