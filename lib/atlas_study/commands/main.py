@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import click
 
-from atlas_study.commands import models, sheets
+from atlas_study.commands import images, models, sheets
 from atlas_study.commands import results as made
 from atlas_study.commands import tables as shown
 from atlas_study.commands.results import option
@@ -274,6 +274,7 @@ def _check_plugins(profile: str) -> None:
 
 
 for command in (
+    images.select,
     made.adapt,
     made.merge,
     made.report,
