@@ -257,6 +257,39 @@ def test_crossmodal_3600_is_read_as_released_from_its_file_zip_or_folder(xm3600)
         )
 
 
+def test_the_regions_of_crossmodal_3600_are_those_of_its_annotations(xm3600):
+    path = xm3600 / "captions.jsonl"
+    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    lines[0]["image/locale"] = "iw"
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    found = captions.regions("xm3600", path)
+    assert found.to_numpy().tolist() == [["000a.jpg", "he"]]
+    assert captions.regions("xtd").empty
+    path.write_text("{}", encoding="utf-8")
+    assert captions.regions("xm3600", path).empty
+    path.write_text("{", encoding="utf-8")
+    with pytest.raises(InputError, match=r"captions of 'xm3600' at .* cannot be read"):
+        captions.regions("xm3600", path)
+
+
+def test_regions_of_ones_own_are_a_table_with_one_for_each_image(tmp_path):
+    path = tmp_path / "regions.csv"
+    path.write_text("image,region\na.jpg,Africa\n", encoding="utf-8")
+    found = captions.regions("xtd", homes=path)
+    assert found.to_numpy().tolist() == [["a.jpg", "Africa"]]
+    path.write_text("image,region\na.jpg,x\na.jpg,y\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"two regions, the first a\.jpg"):
+        captions.regions("xtd", homes=path)
+
+
+def test_a_table_of_captions_is_read_whatever_its_images(xm3600, tmp_path):
+    released = captions.read(xm3600 / "captions.jsonl")
+    assert len(released) == 10
+    path = tmp_path / "mine.csv"
+    path.write_text("lang,image,caption\nde,a,eins\nde,a,zwei\n", encoding="utf-8")
+    assert captions.read(path)["number"].tolist() == [0, 1]
+
+
 # --- Multi30K
 # --------------------------------------------------------------------------------------
 

@@ -552,6 +552,33 @@ def test_own_statements_and_translations_are_read_and_judged(tmp_path, config):
     assert "46_statements" in graph.plan.chapters
 
 
+def test_captioners_describe_the_images_of_each_data_set_for_retrieval(config, tmp_path):
+    table = tmp_path / "captions.csv"
+    (tmp_path / "config.json").touch()
+    changes = {
+        "captioners": ["blip-base", "mine", "theirs"],
+        "checkpoints": {"mine": str(tmp_path), "theirs": str(table)},
+    }
+    graph = read_graph(config | changes)
+    plan = graph.plan
+    names = [job["model"] for job in plan.jobs["captions"]]
+    assert names == ["blip-base", "mine", "theirs"]
+    job = {"model": "mine", "dataset": "pictogram-captions"}
+    told = graph.told("captions", job)
+    assert told["checkpoint"] == str(tmp_path)
+    assert told["annotations"].endswith("captions/pictogram-captions.parquet")
+    assert [plan.gpus(name) for name in names] == [1, 1, 0]
+    assert "44_own_captions" in plan.chapters
+    made = plan.tables["generated"] + plan.tables["caption_scores"]
+    assert {*made} <= {*plan.reads("44_own_captions")}
+    with pytest.raises(InputError, match="no captioner 'mine'"):
+        configs.check_config(config | {"captioners": ["mine"]}, ROOT)
+    without = [name for name in config["datasets"] if name != "pictogram-captions"]
+    only = {"datasets": without, "protocol_datasets": []} | changes
+    with pytest.raises(InputError, match="'captioners' describe the images"):
+        configs.check_config(config | only, ROOT)
+
+
 def test_data_sets_that_lie_where_they_are_known_to_be_need_no_other_key(
     tmp_path, config, monkeypatch
 ):

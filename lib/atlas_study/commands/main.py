@@ -13,7 +13,14 @@ from collections.abc import Sequence
 
 import click
 
-from atlas_study.commands import images, models, sheets, statements, translate
+from atlas_study.commands import (
+    image_selection,
+    images,
+    models,
+    sheets,
+    statements,
+    translate,
+)
 from atlas_study.commands import results as made
 from atlas_study.commands import tables as shown
 from atlas_study.commands.results import option
@@ -274,6 +281,7 @@ def _check_plugins(profile: str) -> None:
 
 
 for command in (
+    image_selection.select,
     images.further_images,
     made.adapt,
     made.merge,

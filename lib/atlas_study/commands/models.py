@@ -51,7 +51,7 @@ def translators(name: str) -> None:
 @click.command()
 @click.argument("name", default="")
 def captioners(name: str) -> None:
-    """List the models that write captions, or print all that is known of one.
+    """List the captioners, or print all that is known of one.
 
     Example: babelatlas captioners blip-base
     """

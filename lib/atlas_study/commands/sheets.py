@@ -1,5 +1,5 @@
-"""The commands for sheets on which speakers of a language check its labels: `babelatlas
-sheet`.
+"""The commands for sheets on which speakers of a language check its labels, or write,
+rate and compare captions: `babelatlas sheet`.
 """
 
 from pathlib import Path
@@ -26,7 +26,7 @@ def _spare(path: str, replace: bool, given: tuple[str, ...]) -> None:
 
 @click.group()
 def sheet() -> None:
-    """Have speakers of a language check its labels on a sheet.
+    """Have speakers check labels, or write and judge captions.
 
     Example: babelatlas sheet write --language sw --output swahili.html
     """
@@ -166,3 +166,119 @@ def read_sheet(
         print(f"Corrections: {corrections}, {len(rows)} labels that were judged.")
     if output:
         print(f"Scores: {tables.write(scores, output, 'scores', inputs=[path])}")
+
+
+OF_CAPTIONS = [
+    click.option("--images", required=True, help="The folder of the pictures."),
+    click.option("--language", required=True, help="Its code, such as de."),
+    click.option("--number", default=100, show_default=True, help="Pictures on it."),
+    click.option(
+        "--seed", default=0, show_default=True, help="Another one draws another sample."
+    ),
+    click.option("--output", required=True, help="A .html file, with its pictures."),
+    click.option("--replace", is_flag=True, help="Write over a file that is there."),
+]
+
+
+def _with_options(command):
+    for option in reversed(OF_CAPTIONS):
+        command = option(command)
+    return command
+
+
+def _write_caption_sheet(rows, images: str, output: str, replace: bool) -> None:
+    from babelatlas.analysis import caption_sheets
+
+    if Path(output).suffix.lower() != ".html":
+        raise InputError(
+            f"A sheet of captions has pictures and is a .html file, got {output!r}: give"
+            " it this ending."
+        )
+    _spare(output, replace, ())
+    pictures = caption_sheets.pictures_in(images)
+    n_pictures = f"{len(rows)} of {len(pictures):,} pictures"
+    print(f"{caption_sheets.write_html(rows, pictures, output)}: {n_pictures}.")
+
+
+@sheet.command()
+@_with_options
+def captions(images: str, output: str, replace: bool, **sample) -> None:
+    """Write a sheet that asks for a caption of each picture.
+
+    Example: babelatlas sheet captions --images photos --language sw --output sw.html
+    """
+    from babelatlas.analysis import caption_sheets
+
+    names = list(caption_sheets.pictures_in(images))
+    rows = caption_sheets.captions_sheet(names, **sample)
+    _write_caption_sheet(rows, images, output, replace)
+
+
+@sheet.command()
+@click.argument("table")
+@_with_options
+def ratings(table: str, images: str, output: str, replace: bool, **sample) -> None:
+    """Write a sheet that asks how good captions are.
+
+    TABLE: CSV, or one that stage 70 wrote, results/RUN/generated/MODEL_DATASET.parquet.
+
+    Example: babelatlas sheet ratings captions.csv --images photos --language sw --output
+    ratings.html
+    """
+    from babelatlas.analysis import caption_sheets
+    from babelatlas.base import tables
+    from babelatlas.datasets import captions as caption_sets
+
+    is_generated = tables.locate(table).parent.name == "generated"
+    read = tables.read(table, "generated") if is_generated else caption_sets.read(table)
+    rows = caption_sheets.ratings_sheet(read, **sample)
+    _write_caption_sheet(rows, images, output, replace)
+
+
+@sheet.command()
+@click.argument("files", nargs=-1, required=True, metavar="TABLE...")
+@click.option("--base", required=True, help="The model that is compared with.")
+@click.option("--model", required=True, help="The model whose gain is asked for.")
+@_with_options
+def comparisons(
+    files: tuple[str, ...], images: str, output: str, replace: bool, **sample
+) -> None:
+    """Write a sheet of two models' captions side by side.
+
+    TABLE: the tables of captions that stage 70 wrote, results/RUN/generated/*.parquet.
+
+    Example: babelatlas sheet comparisons results/my/generated/*.parquet --base git
+    --model blip --images photos --language en --output pairs.html
+    """
+    import pandas as pd
+
+    from babelatlas.analysis import caption_sheets
+    from babelatlas.base import tables
+
+    read = [tables.read(file, "generated") for file in files]
+    table = pd.concat(read, ignore_index=True)
+    rows = caption_sheets.comparisons_sheet(table, **sample)
+    _write_caption_sheet(rows, images, output, replace)
+
+
+@sheet.command()
+@click.argument("files", nargs=-1, required=True, metavar="SHEET...")
+@click.option("--output", required=True, help="A CSV file for what they say.")
+@click.option("--replace", is_flag=True, help="Write over a file that is there.")
+def collect(files: tuple[str, ...], output: str, replace: bool) -> None:
+    """Read filled sheets of captions, ratings or comparisons.
+
+    Their names are those of the raters. Stage 70 and chapter 44 read what is written.
+
+    Example: babelatlas sheet collect anna.csv juma.csv asha.csv --output ratings.csv
+    """
+    from babelatlas.analysis import caption_sheets
+    from babelatlas.base import tables
+    from babelatlas.report import formatting
+
+    found = caption_sheets.collected(files)
+    _spare(output, replace, files)
+    with tables.beside(tables.locate(output)) as part:
+        found.to_csv(part, index=False)
+    n_answers = formatting.counted(len(found), "answer")
+    print(f"{output}: {n_answers} by {formatting.counted(len(files), 'rater')}.")

@@ -173,9 +173,10 @@ def write_html(rows: pd.DataFrame, path: str | os.PathLike) -> Path:
         "key": f"babelatlas {rows['sheet'].iloc[0]}",
         "file": f"labels_{code}.csv",
     }
-    page = jinja2.Environment(autoescape=True).from_string(
-        (DATA / "sheet.html").read_text(encoding="utf-8")
+    templates = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(DATA), autoescape=True
     )
+    page = templates.get_template("sheet.html")
     with tables.beside(path) as part:
         text = page.render(
             language=languages.name(code),
