@@ -112,7 +112,7 @@ def test_what_there_are_too_few_models_or_languages_for_has_a_reason():
     found = runs.correlations({"a; b": one_family}, 4, 5, 50, 0)
     assert set(found["reason"].drop_duplicates()) == {
         "languages of one family",
-        "1 models, fewer than 4",
+        "1 model, fewer than 4",
     }
     assert runs.lead(found) == ""
 
@@ -189,3 +189,19 @@ def test_a_run_without_a_pair_has_no_correlations_and_no_band():
     assert runs.bands({}, 50, 0).empty
     real = pd.DataFrame({"value": [1.0]})
     assert runs.together(real, runs.correlations({}, 4, 5, 50, 0)) is real
+
+
+def test_sources_stand_side_by_side_with_a_reason_where_there_is_no_value():
+    of_run = runs.correlations({"a; b": part(2, 0.1)}, 4, 5, 50, 0)
+    published = runs.correlations({"XTD": part(6, 0.1)}, 4, 5, 50, 0)
+    published = published.drop(columns=["ceiling", "reason", "models", "languages"])
+    published = runs.as_of_run(published, {"XTD": part(6)})
+    table = runs.side_by_side({"this run": of_run, "published": published})
+    assert table["results"].tolist() == ["this run", "published"]
+    assert table["tasks"].tolist() == ["a; b", "Babel-ImageNet; XTD"]
+    assert table[runs.OVER_MODELS].iloc[0] == "2 models, fewer than 4"
+    assert table["models × languages"].tolist() == ["2 × 8", "6 × 8"]
+    assert table["ceiling"].iloc[1] == "–"
+    shown = runs.spearman(of_run, "a; b", runs.OVER_LANGUAGES)
+    assert table[runs.OVER_LANGUAGES].iloc[0] == runs.text_of(shown)
+    assert runs.side_by_side({"this run": runs.correlations({}, 4, 5, 50, 0)}).empty

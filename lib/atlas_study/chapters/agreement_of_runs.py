@@ -361,16 +361,20 @@ def _cell(row: pd.Series) -> str:
     return row.get("reason", "") or text_of(row)
 
 
-def with_sizes(found: pd.DataFrame, parts: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return correlations with the numbers of models and of languages other than
-    English that their data have.
+def as_of_run(found: pd.DataFrame, parts: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return published correlations as those of a run: with the numbers of models and
+    of languages other than English that their data have, and both tasks in `data`.
     """
     sizes = {
         data: (part["model"].nunique(), part.loc[~part["english"], "lang"].nunique())
         for data, part in parts.items()
     }
     pairs = found["data"].map(sizes)
-    return found.assign(models=pairs.str[0], languages=pairs.str[1])
+    return found.assign(
+        data="Babel-ImageNet; " + found["data"],
+        models=pairs.str[0],
+        languages=pairs.str[1],
+    )
 
 
 def lacking(results: str, parts: Mapping[str, pd.DataFrame]) -> str:
