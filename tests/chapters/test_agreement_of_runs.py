@@ -196,12 +196,29 @@ def test_sources_stand_side_by_side_with_a_reason_where_there_is_no_value():
     published = runs.correlations({"XTD": part(6, 0.1)}, 4, 5, 50, 0)
     published = published.drop(columns=["ceiling", "reason", "models", "languages"])
     published = runs.as_of_run(published, {"XTD": part(6)})
-    table = runs.side_by_side({"this run": of_run, "published": published})
-    assert table["results"].tolist() == ["this run", "published"]
-    assert table["tasks"].tolist() == ["a; b", "Babel-ImageNet; XTD"]
+    ships = runs.correlations({"c; d": part(1, 0.1)}, 4, 5, 50, 0)
+    run = runs.RunAgreement(of_run, "this run", True, "", "")
+    table = runs.side_by_side(run, ships, published)
+    names = ["this run", "real models of this study", "published"]
+    assert table["results"].tolist() == names
+    assert table["tasks"].tolist() == ["a; b", "c; d", "Babel-ImageNet; XTD"]
     assert table[runs.OVER_MODELS].iloc[0] == "2 models, fewer than 4"
-    assert table["models × languages"].tolist() == ["2 × 8", "6 × 8"]
-    assert table["ceiling"].iloc[1] == "–"
+    assert table["models × languages"].tolist() == ["2 × 8", "1 × 8", "6 × 8"]
+    assert table["ceiling"].iloc[2] == "–"
     shown = runs.spearman(of_run, "a; b", runs.OVER_LANGUAGES)
     assert table[runs.OVER_LANGUAGES].iloc[0] == runs.text_of(shown)
-    assert runs.side_by_side({"this run": runs.correlations({}, 4, 5, 50, 0)}).empty
+    nothing = runs.correlations({}, 4, 5, 50, 0)
+    miniature = runs.RunAgreement(nothing, "the miniature", False, "", "")
+    table = runs.side_by_side(miniature, ships, published)
+    assert table["results"].tolist() == names[1:]
+
+
+def test_a_run_of_real_models_leads_and_the_miniature_keeps_its_mark(tmp_path):
+    real = runs.of_run(str(tmp_path), ["openai-b32"], ["x"], 4, 5, 20, 0)
+    assert (real.name, real.is_real, real.lead) == ("this run", True, "")
+    assert (
+        real.text == "This run has evaluated no model for classification or retrieval."
+    )
+    tiny = runs.of_run(str(tmp_path), ["picto-en"], ["x"], 4, 5, 20, 0)
+    assert (tiny.name, tiny.is_real, tiny.lead) == ("the miniature", False, "")
+    assert "picto-en" in tiny.text

@@ -161,9 +161,9 @@ def test_a_runs_models_are_shown_in_a_table_and_several_in_a_figure():
             rows.append(row | {"value": level + place / 100, "n": 100})
     scores = pd.DataFrame(rows)
     shown = leaderboard.show_own(scores, own_models.boards(scores, 50, 0), 50, 0)
-    assert len(shown) == 2
-    assert "msiglip-b16 has the highest mean accuracy" in shown[0].data
-    assert "1 of 1 pairs of models differ significantly" in shown[1].data
+    assert len(shown) == 3
+    assert "msiglip-b16 has the highest mean accuracy" in shown[1].data
+    assert "1 of 1 pairs of models differ significantly" in shown[2].data
     single = scores[scores["model"] == "openai-b32"]
     boards = own_models.boards(single, 50, 0)
-    assert len(leaderboard.show_own(single, boards, 50, 0)) == 1
+    assert len(leaderboard.show_own(single, boards, 50, 0)) == 2

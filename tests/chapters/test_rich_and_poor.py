@@ -163,6 +163,15 @@ def test_the_gap_of_a_run_is_that_between_its_groups_with_equal_classes(tmp_path
     assert "40.0 (40.0 to 40.0) points with 100 classes" in finding
 
 
+def test_a_run_that_lacks_the_data_set_shows_the_photographs_that_ship():
+    nothing = pd.DataFrame()
+    gap = rich_and_poor.OwnGap("imagenet-1k", nothing, nothing, 5)
+    assert rich_and_poor.shown_dataset(gap, "imagenet-1k", 5) == "imagenet-1k"
+    assert rich_and_poor.shown_dataset(gap, "imagenet-1k", 6) == "imagenet-photos"
+    assert rich_and_poor.shown_dataset(gap, "imagenet-v2", 5) == "imagenet-photos"
+    assert rich_and_poor.shown_dataset(gap, "tuxpaint-nouns", 5) == "tuxpaint-nouns"
+
+
 def test_a_gap_the_other_way_round_is_said_so():
     gaps = {"series": ["100 classes"], "value": [-0.02]}
     gaps = pd.DataFrame(gaps | {"ci_low": [-0.05], "ci_high": [0.01]})
@@ -172,10 +181,14 @@ def test_a_gap_the_other_way_round_is_said_so():
 
 
 def test_a_run_without_curves_or_without_both_groups_says_so(tmp_path):
+    options = {"dataset": "", "size": 100, "n_resamples": 20, "seed": 0}
+    assert rich_and_poor.read_own(tmp_path, "", ["picto-en"], [], **options) is None
+    assert rich_and_poor.own_text(None, 100) == rich_and_poor.own_lead(None, 26) == ""
     nothing = pd.DataFrame(columns=["metric", "model", "dataset"])
-    assert rich_and_poor.own_gap(tmp_path, nothing, "", 100, 20, 0) is None
-    assert "no accuracies among 100 classes" in rich_and_poor.own_text(None, 100)
-    assert rich_and_poor.own_lead(None, 26) == ""
+    gap = rich_and_poor.own_gap(tmp_path, nothing, **options)
+    assert gap.means.empty
+    assert "no accuracies among 100 classes" in rich_and_poor.own_text(gap, 100)
+    assert rich_and_poor.own_lead(gap, 26) == ""
     one_group = curves_of_run(tmp_path, {"de": 700, "fi": 800})
     gap = rich_and_poor.own_gap(tmp_path, one_group, "", 100, 20, 0)
     assert gap.gaps.empty
@@ -185,4 +198,4 @@ def test_a_run_without_curves_or_without_both_groups_says_so(tmp_path):
         gap, 100
     )
     too_many = rich_and_poor.own_gap(tmp_path, one_group, "", 5_000, 20, 0)
-    assert too_many is None
+    assert too_many.means.empty
