@@ -112,7 +112,7 @@ def test_what_there_are_too_few_models_or_languages_for_has_a_reason():
     found = runs.correlations({"a; b": one_family}, 4, 5, 50, 0)
     assert set(found["reason"].drop_duplicates()) == {
         "languages of one family",
-        "1 models, fewer than 4",
+        "1 model, fewer than 4",
     }
     assert runs.lead(found) == ""
 
@@ -189,3 +189,36 @@ def test_a_run_without_a_pair_has_no_correlations_and_no_band():
     assert runs.bands({}, 50, 0).empty
     real = pd.DataFrame({"value": [1.0]})
     assert runs.together(real, runs.correlations({}, 4, 5, 50, 0)) is real
+
+
+def test_sources_stand_side_by_side_with_a_reason_where_there_is_no_value():
+    of_run = runs.correlations({"a; b": part(2, 0.1)}, 4, 5, 50, 0)
+    published = runs.correlations({"XTD": part(6, 0.1)}, 4, 5, 50, 0)
+    published = published.drop(columns=["ceiling", "reason", "models", "languages"])
+    published = runs.as_of_run(published, {"XTD": part(6)})
+    ships = runs.correlations({"c; d": part(1, 0.1)}, 4, 5, 50, 0)
+    run = runs.RunAgreement(of_run, "this run", True, "", "")
+    table = runs.side_by_side(run, ships, published)
+    names = ["this run", "real models of this study", "published"]
+    assert table["results"].tolist() == names
+    assert table["tasks"].tolist() == ["a; b", "c; d", "Babel-ImageNet; XTD"]
+    assert table[runs.OVER_MODELS].iloc[0] == "2 models, fewer than 4"
+    assert table["models × languages"].tolist() == ["2 × 8", "1 × 8", "6 × 8"]
+    assert table["ceiling"].iloc[2] == "–"
+    shown = runs.spearman(of_run, "a; b", runs.OVER_LANGUAGES)
+    assert table[runs.OVER_LANGUAGES].iloc[0] == runs.text_of(shown)
+    nothing = runs.correlations({}, 4, 5, 50, 0)
+    miniature = runs.RunAgreement(nothing, "the miniature", False, "", "")
+    table = runs.side_by_side(miniature, ships, published)
+    assert table["results"].tolist() == names[1:]
+
+
+def test_a_run_of_real_models_leads_and_the_miniature_keeps_its_mark(tmp_path):
+    real = runs.of_run(str(tmp_path), ["openai-b32"], ["x"], 4, 5, 20, 0)
+    assert (real.name, real.is_real, real.lead) == ("this run", True, "")
+    assert (
+        real.text == "This run has evaluated no model for classification or retrieval."
+    )
+    tiny = runs.of_run(str(tmp_path), ["picto-en"], ["x"], 4, 5, 20, 0)
+    assert (tiny.name, tiny.is_real, tiny.lead) == ("the miniature", False, "")
+    assert "picto-en" in tiny.text

@@ -2,11 +2,14 @@
 many pairs differ in a shorter list.
 """
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from atlas_study.chapters import leaderboard
+from babelatlas.analysis import own_models
 from babelatlas.base import released
 
 BOARD = ("clip_benchmark", "xm3600", "recall@1", "")
@@ -126,3 +129,41 @@ def test_a_run_of_models_is_written_as_means_and_as_ranks():
     rows = leaderboard.means_and_ranks(ranked).set_index("what")
     assert rows.loc["mean", ["value", "ci_low", "ci_high"]].tolist() == [0.5, 0.4, 0.6]
     assert rows.loc["rank", ["value", "ci_low", "ci_high"]].tolist() == [1, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("undecided", "end"),
+    [
+        ([], "every other is significantly below it."),
+        (["B"], "whether it is better than one other is not decided."),
+        (["B", "C"], "whether it is better than 2 others is not decided."),
+    ],
+)
+def test_the_verdict_says_whether_the_first_is_the_best(undecided, end):
+    rows = [("a", 0.9, 1, "MIT", "2025-01-01", True)] * 3
+    main = SimpleNamespace(models=models(rows), undecided=undecided)
+    assert leaderboard.verdict(main, "Crossmodal-3600") == (
+        f"A has the highest mean recall@1 of 3 models on Crossmodal-3600; {end}"
+    )
+
+
+def test_a_run_without_real_models_shows_nothing_of_its_own():
+    nothing = own_models.scores("", [], [])
+    assert leaderboard.show_own(nothing, own_models.boards(nothing, 20, 0), 20, 0) == []
+
+
+def test_a_runs_models_are_shown_in_a_table_and_several_in_a_figure():
+    rows = []
+    for model, level in (("openai-b32", 0.3), ("msiglip-b16", 0.5)):
+        for place, lang in enumerate(["de", "fi", "ja", "sw", "tr", "th"]):
+            row = {"model": model, "lang": lang, "kin": lang, "title": "my-birds"}
+            row |= {"dataset": "my-birds", "metric": "accuracy@1", "items": 10}
+            rows.append(row | {"value": level + place / 100, "n": 100})
+    scores = pd.DataFrame(rows)
+    shown = leaderboard.show_own(scores, own_models.boards(scores, 50, 0), 50, 0)
+    assert len(shown) == 3
+    assert "msiglip-b16 has the highest mean accuracy" in shown[1].data
+    assert "1 of 1 pairs of models differ significantly" in shown[2].data
+    single = scores[scores["model"] == "openai-b32"]
+    boards = own_models.boards(single, 50, 0)
+    assert len(leaderboard.show_own(single, boards, 50, 0)) == 2

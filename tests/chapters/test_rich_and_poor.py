@@ -6,8 +6,9 @@ import pandas as pd
 import pytest
 
 from atlas_study.chapters import rich_and_poor
-from babelatlas.base import published
+from babelatlas.base import published, tables
 from babelatlas.base.errors import InputError
+from conftest import filled
 
 
 def curve(model: str, lang: str, all_classes: int, *sizes: int) -> pd.DataFrame:
@@ -117,3 +118,75 @@ def test_group_means_are_over_the_languages_of_a_group(table):
     assert means.loc[("50 classes", "very low"), "value"] == pytest.approx(0.25)
     assert means.loc[("all classes", "very low"), "value"] == pytest.approx(0.1)
     assert means.loc[("50 classes", "very low"), "n"] == 2
+
+
+def curves_of_run(folder, classes: dict[str, int]) -> pd.DataFrame:
+    """Scores of a model with curves in languages with so many classes: accuracy among
+    100 classes is 0.9 where all are many and 0.5 where they are few, and 0.2 less among
+    all of them.
+    """
+    rows = []
+    for lang, full in classes.items():
+        level = 0.9 if full > 666 else 0.5
+        for n_classes, value in ((100, level), (full, level - 0.2)):
+            row = {"model": "openai-b32", "dataset": "imagenet-1k", "lang": lang}
+            rows.append(row | {"n_classes": n_classes, "value": value})
+    path = folder / "curves" / "openai-b32_imagenet-1k.parquet"
+    tables.write(filled("curves", rows), path, "curves")
+    scores = pd.DataFrame(rows).assign(metric="accuracy@1", task="zeroshot")
+    return scores.drop_duplicates("lang")
+
+
+def test_the_gap_of_a_run_is_that_between_its_groups_with_equal_classes(tmp_path):
+    classes = {"de": 700, "fi": 800, "ja": 900, "sw": 200, "th": 300, "km": 250}
+    scores = curves_of_run(tmp_path, classes | {"en": 1000})
+    gap = rich_and_poor.own_gap(tmp_path, scores, "", 100, 200, 0)
+    assert (gap.dataset, gap.n_languages) == ("imagenet-1k", 6)
+    assert gap.gaps["series"].tolist() == ["all classes", "100 classes"]
+    assert gap.gaps["value"].tolist() == pytest.approx([0.4, 0.4])
+    lead = rich_and_poor.own_lead(gap, 26.1)
+    assert lead.startswith(
+        "With equal numbers of classes, this run's models are 40.0 points (40.0 to 40.0)"
+        " less accurate in languages with few labels"
+    )
+    assert lead.endswith("published ones 26 less.")
+    finding = rich_and_poor.own_finding(gap, 11.3, 26.1)
+    assert "40.0 (40.0 to 40.0) points with 100 classes" in finding
+
+
+def test_a_run_that_lacks_the_data_set_shows_the_photographs_that_ship():
+    nothing = pd.DataFrame()
+    gap = rich_and_poor.OwnGap("imagenet-1k", nothing, nothing, 5)
+    assert rich_and_poor.shown_dataset(gap, "imagenet-1k", 5) == "imagenet-1k"
+    assert rich_and_poor.shown_dataset(gap, "imagenet-1k", 6) == "imagenet-photos"
+    assert rich_and_poor.shown_dataset(gap, "imagenet-v2", 5) == "imagenet-photos"
+    assert rich_and_poor.shown_dataset(gap, "tuxpaint-nouns", 5) == "tuxpaint-nouns"
+
+
+def test_a_gap_the_other_way_round_is_said_so():
+    gaps = {"series": ["100 classes"], "value": [-0.02]}
+    gaps = pd.DataFrame(gaps | {"ci_low": [-0.05], "ci_high": [0.01]})
+    gap = rich_and_poor.OwnGap("x", pd.DataFrame(), gaps, 4)
+    lead = rich_and_poor.own_lead(gap, 26)
+    assert "are 2.0 points (−1.0 to 5.0) more accurate" in lead
+
+
+def test_a_run_without_curves_or_without_both_groups_says_so(tmp_path):
+    options = {"dataset": "", "size": 100, "n_resamples": 20, "seed": 0}
+    assert rich_and_poor.read_own(tmp_path, "", ["picto-en"], [], **options) is None
+    assert rich_and_poor.own_text(None, 100) == rich_and_poor.own_lead(None, 26) == ""
+    nothing = pd.DataFrame(columns=["metric", "model", "dataset"])
+    gap = rich_and_poor.own_gap(tmp_path, nothing, **options)
+    assert gap.means.empty
+    assert "no accuracies among 100 classes" in rich_and_poor.own_text(gap, 100)
+    assert rich_and_poor.own_lead(gap, 26) == ""
+    one_group = curves_of_run(tmp_path, {"de": 700, "fi": 800})
+    gap = rich_and_poor.own_gap(tmp_path, one_group, "", 100, 20, 0)
+    assert gap.gaps.empty
+    assert rich_and_poor.own_lead(gap, 26) == ""
+    assert "2 languages" in rich_and_poor.own_finding(gap, 11, 26)
+    assert "no languages with few labels and with many" in rich_and_poor.own_text(
+        gap, 100
+    )
+    too_many = rich_and_poor.own_gap(tmp_path, one_group, "", 5_000, 20, 0)
+    assert too_many.means.empty

@@ -138,3 +138,10 @@ def test_the_best_two_models_of_each_group_are_compared(accuracy):
 def test_a_paper_without_accuracy_by_language_is_an_error(accuracy):
     with pytest.raises(InputError, match="no accuracy by language"):
         working_languages.leading_models(accuracy[:0], 100, 0)
+
+
+def test_a_run_without_real_models_judges_no_language(tmp_path):
+    judged = working_languages.judge_own(tmp_path, "", ["picto-en"], ["pictograms"])
+    assert judged.counts.empty
+    assert judged.languages.empty
+    assert judged.lead == ""

@@ -9,6 +9,7 @@ size leave of a perfect one, and `corrected` the correlation divided by it (Spea
 
 from collections.abc import Mapping
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from scipy import stats as scipy_stats
 from babelatlas.analysis import outcomes, real_run
 from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError
+from babelatlas.models import registry
 from babelatlas.report import formatting
 from babelatlas.stats import correlation, regression
 
@@ -328,13 +330,61 @@ def table_of(found: pd.DataFrame) -> pd.DataFrame:
     ).reset_index()
 
 
-def side_by_side(sources: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return Spearman's correlations of several sources of results as a reader sees
-    them: a row for each source and data, over languages and over models.
+class RunAgreement(NamedTuple):
+    """Whether the tasks of a run agree, for a page that shows other results, too.
 
-    `sources`: name -> correlations (data, definition, method, value, ci_low, ci_high;
-    reason, ceiling, models and languages where they have them).
+    `found`: `correlations`; `name`: what the run is called; `is_real`: whether its
+    models are real ones; `text`: what a page says of it, in MyST: what it lacks, or the
+    mark of the miniature; `lead`: what it found as one sentence, "" for the miniature
+    and where there is nothing.
     """
+
+    found: pd.DataFrame
+    name: str
+    is_real: bool
+    text: str
+    lead: str
+
+
+def of_run(
+    results: str,
+    models: list[str],
+    datasets: list[str],
+    fewest: int,
+    least: int,
+    n_resamples: int,
+    seed: int,
+) -> RunAgreement:
+    """Return whether tasks agree in a run: of its real models, or else of those of the
+    miniature.
+    """
+    real = registry.real_models(models)
+    parts = pairs_of_run(results, real or models, datasets)
+    found = correlations(parts, fewest, least, n_resamples, seed)
+    if not real:
+        return RunAgreement(found, "the miniature", False, registry.caution(models), "")
+    sentence = lead(found)
+    return RunAgreement(
+        found=found,
+        name="this run",
+        is_real=True,
+        text=lacking(results, parts),
+        lead=f"In this run {sentence}." if sentence else "",
+    )
+
+
+def side_by_side(
+    run: RunAgreement, real: pd.DataFrame, published: pd.DataFrame
+) -> pd.DataFrame:
+    """Return Spearman's correlations of a run, of the real models that ship and of
+    published results as a reader sees them: a row for each source and data, over
+    languages and over models; a run of real models first, the miniature last.
+
+    `published`: as of `as_of_run`.
+    """
+    sources = {"real models of this study": real, "published": published}
+    of_this_run = {run.name: run.found}
+    sources = of_this_run | sources if run.is_real else sources | of_this_run
     rows = []
     for source, found in sources.items():
         visible = found[found["method"] == "spearman"].set_index(["data", "definition"])
@@ -361,16 +411,20 @@ def _cell(row: pd.Series) -> str:
     return row.get("reason", "") or text_of(row)
 
 
-def with_sizes(found: pd.DataFrame, parts: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return correlations with the numbers of models and of languages other than
-    English that their data have.
+def as_of_run(found: pd.DataFrame, parts: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return published correlations as those of a run: with the numbers of models and
+    of languages other than English that their data have, and both tasks in `data`.
     """
     sizes = {
         data: (part["model"].nunique(), part.loc[~part["english"], "lang"].nunique())
         for data, part in parts.items()
     }
     pairs = found["data"].map(sizes)
-    return found.assign(models=pairs.str[0], languages=pairs.str[1])
+    return found.assign(
+        data="Babel-ImageNet; " + found["data"],
+        models=pairs.str[0],
+        languages=pairs.str[1],
+    )
 
 
 def lacking(results: str, parts: Mapping[str, pd.DataFrame]) -> str:

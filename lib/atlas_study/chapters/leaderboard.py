@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from IPython.display import HTML
+from IPython.display import HTML, Markdown
 
 from babelatlas.analysis import leaderboard as significance
 from babelatlas.analysis import own_models, ranking, real_models
@@ -218,8 +218,8 @@ def verdict(main: MainBoard, dataset: str) -> str:
 
 def show_own(
     scores: pd.DataFrame, of_boards: pd.DataFrame, n_resamples: int, seed: int
-) -> list[HTML]:
-    """Return the models of a run next to published ones, as HTML: a table of its
+) -> list[HTML | Markdown]:
+    """Return the models of a run next to published ones: a heading, a table of its
     boards, and a figure of the first one where it has several models; nothing where the
     run has no real models of its own.
 
@@ -230,14 +230,16 @@ def show_own(
     row = of_boards.iloc[0]
     n_models = formatting.counted(row["models"], "model")
     shown = [
+        Markdown("## This run"),
         reading.table(
             own_models.board_table(of_boards),
             f"""<b>{own_models.lead(of_boards)}</b> Means over the languages that all of
             {n_models} have; 95 % intervals over language families and images
             ({n_resamples:,} resamples). Pairs differ by sign-flip tests over families,
-            adjusted for all pairs of a data set. Published: the best model of Babel-ImageNet's
-            paper, next to the best of this run, in the languages that both have.""",
-        )
+            adjusted for all pairs of a data set. Published: the best model of
+            Babel-ImageNet's paper, next to the best of this run, in the languages that both
+            have.""",
+        ),
     ]
     if row["models"] > 1:
         board = scores[scores["title"] == row["title"]]

@@ -210,6 +210,40 @@ class OwnGap(NamedTuple):
     n_languages: int
 
 
+def read_own(
+    results: str,
+    path: str,
+    models: Sequence[str],
+    datasets: Sequence[str],
+    dataset: str,
+    size: int,
+    n_resamples: int,
+    seed: int,
+) -> OwnGap | None:
+    """Return `own_gap` of a run; None where it has no scores of real models.
+
+    `path`: its `languages` table, "" for none.
+    """
+    scores = own_models.scores(path, models, datasets)
+    if scores.empty:
+        return None
+    return own_gap(results, scores, dataset, size, n_resamples, seed)
+
+
+def shown_dataset(own: OwnGap | None, dataset: str, least: int) -> str:
+    """Return the data set that the section on this study's models shows: the one asked
+    for, but the photographs that ship where a run of real models has not evaluated it in
+    `least` languages with as many classes.
+
+    >>> shown_dataset(None, "pictograms", 5)
+    'pictograms'
+    """
+    if own is None or dataset in real_run.DATASETS:
+        return dataset
+    is_offered = own.dataset == dataset and own.n_languages >= least
+    return dataset if is_offered else real_run.WHOLE
+
+
 def own_gap(
     results: str,
     scores: pd.DataFrame,
@@ -217,24 +251,23 @@ def own_gap(
     size: int,
     n_resamples: int,
     seed: int,
-) -> OwnGap | None:
+) -> OwnGap:
     """Return the gap between languages with many and with few labels in a run, with all
-    classes and with `size` in every language; None where its real models have no curves
-    or no language has as many classes.
+    classes and with `size` in every language; without rows where its real models have
+    no curves or no language has as many classes.
 
     `scores`: as of `own_models.scores`; `dataset`: what is shown if the run has it,
     else its first. English is left out.
     """
     curves = own_models.curves(results, scores)
     evaluated = list(dict.fromkeys(curves["dataset"]))
-    if not evaluated:
-        return None
-    shown = dataset if dataset in evaluated else evaluated[0]
+    shown = dataset if dataset in evaluated else "".join(evaluated[:1])
     models = list(dict.fromkeys(scores["model"]))
     curves = of_models(curves, shown, models)
     by_language = all_and_fixed(curves, size)
     if by_language.empty:
-        return None
+        nothing = pd.DataFrame(columns=["series", "value", "ci_low", "ci_high"])
+        return OwnGap(shown, nothing, nothing, 0)
     means = means_by_group(curves, size, n_resamples=n_resamples, seed=seed)
     n_languages = by_language["lang"].nunique()
     return OwnGap(shown, means, gaps(by_language, n_resamples, seed), n_languages)
@@ -322,9 +355,11 @@ def own_finding(own: OwnGap, published_all: float, published_equal: float) -> st
 
 def own_text(own: OwnGap | None, size: int) -> str:
     """Return a sentence on what a run of real models says of languages with few labels,
-    or why it says nothing.
+    or why it says nothing; "" for a run without such models.
     """
     if own is None:
+        return ""
+    if own.means.empty:
         return (
             f"This run has no accuracies among {size} classes in any language: it needs a"
             " data set to classify, and languages with as many labels."

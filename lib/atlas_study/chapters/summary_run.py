@@ -63,7 +63,7 @@ def read(
         _usable(results, scores),
         _equal_classes(results, scores, n_classes, options),
         _agreement(results, scores, datasets, options),
-        _errors(results, registry.real_models(models), datasets, options),
+        errors_in_common(results, registry.real_models(models), datasets, options),
     ]
     return OwnRun(
         scores=scores,
@@ -125,11 +125,11 @@ def finding_of_groups(means: pd.DataFrame) -> str:
     of a figure; `means`: of one board of `own_models.group_means`.
 
     >>> means = pd.DataFrame({"group": ["low", "high"], "value": [0.2, 0.25]})
-    >>> finding_of_groups(means.assign(model="a"))
+    >>> finding_of_groups(means.assign(model="a", n=[10, 20]))
     'a has 20.0 % (low), 25.0 % (high)'
     """
-    by_model = means.groupby("model", sort=False)["value"].mean()
-    model = by_model.idxmax()
+    of_languages = (means["value"] * means["n"]).groupby(means["model"], sort=False)
+    model = of_languages.sum().idxmax()
     rows = means[means["model"] == model]
     texts = [
         f"{formatting.percent(row.value)} ({row.group})" for row in rows.itertuples()
@@ -198,7 +198,7 @@ def _agreement(
     return f"{lead[0].upper()}{lead[1:]} ({pages})."
 
 
-def _errors(
+def errors_in_common(
     results: str, models: Sequence[str], datasets: Sequence[str], options: dict
 ) -> str:
     """Return how many pairs of models share errors of disambiguation, "" where the run

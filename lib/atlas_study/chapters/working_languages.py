@@ -88,15 +88,35 @@ def show_verdicts(spoken: pd.DataFrame, caption: str, alt: str) -> HTML:
     )
 
 
-def judge_own(results: str, scores: pd.DataFrame) -> pd.DataFrame:
-    """Return whether the real models of a run are usable in its languages: the table of
-    `own_models.judged`.
+class OwnJudged(NamedTuple):
+    """In which languages the real models of a run are usable.
 
-    `scores`: as of `own_models.scores`; `results`: the folder of the run, whose curves
-    have English among fewer classes.
+    `counts`: how many languages of each data set have which verdict; `languages`: a row
+    for each of them; both tables to read, without rows for a run of other models.
+    `lead`: what they say as one sentence, "" where nothing is decided.
     """
-    curves = own_models.curves(results, scores)
-    return own_models.judged(scores, curves)
+
+    counts: pd.DataFrame
+    languages: pd.DataFrame
+    lead: str
+
+
+def judge_own(
+    results: str, path: str, models: Sequence[str], datasets: Sequence[str]
+) -> OwnJudged:
+    """Return in which languages the real models of a run are usable
+    (`own_models.judged`).
+
+    `results`: the folder of the run, whose curves have English among fewer classes;
+    `path`: its `languages` table, "" for none.
+    """
+    scores = own_models.scores(path, models, datasets)
+    found = own_models.judged(scores, own_models.curves(results, scores))
+    return OwnJudged(
+        counts=own_models.judged_counts(found),
+        languages=own_models.judged_table(found),
+        lead=own_models.lead_of_judged(found),
+    )
 
 
 def count_by_rule(rules: Mapping[str, Mapping]) -> pd.DataFrame:

@@ -34,10 +34,15 @@ def scores(path: str, models: Sequence[str], datasets: Sequence[str]) -> pd.Data
     `path`: a `languages` table, "" for none. Columns: those of the schema `languages`,
     variant, title (of the board), language, group (of the paper) and kin (family). No
     rows where the run has no real models of its own (`registry.real_models`), or no
-    scores of them.
+    scores of them; without models that hold classes out.
     """
     columns = [*tables.SCHEMAS["languages"][0], "variant", "title", "language", "group"]
-    real = registry.real_models(models)
+    # A control that holds classes out chooses among fewer of them.
+    real = [
+        name
+        for name in registry.real_models(models)
+        if not registry.get_model(name).needs_classes
+    ]
     if not (path and real and tables.locate(path).is_file()):
         return pd.DataFrame(columns=[*columns, "kin"])
     found = tables.read(path, "languages")
@@ -46,10 +51,12 @@ def scores(path: str, models: Sequence[str], datasets: Sequence[str]) -> pd.Data
     if found.empty:
         return pd.DataFrame(columns=[*columns, "kin"])
     found = outcomes.main(found)
-    place = found["dataset"].map({name: n for n, name in enumerate(datasets)})
-    place_of_metric = found["metric"].map(METRICS.index)
-    found = found.assign(place=place, place_of_metric=place_of_metric)
-    found = found.sort_values(["place", "place_of_metric"], kind="stable")
+    orders = {"dataset": list(datasets), "metric": [*METRICS], "model": real}
+    found = found.sort_values(
+        list(orders),
+        key=lambda names: names.map(orders[names.name].index),
+        kind="stable",
+    )
     kin = languages.families(found["lang"].unique())
     return found.assign(
         language=found["lang"].map(languages.name),
