@@ -193,6 +193,18 @@ def test_the_configs_that_ship_give_every_notebook_what_it_may_have(name):
             "put {lang} into",
         ),
         (
+            {
+                "adaptations": {
+                    "picto-en": {
+                        "languages": ["de", "sw"],
+                        "objectives": {"mse": [0]},
+                        "text_source": "wikimatrix",
+                    }
+                }
+            },
+            "name its folder as 'texts'",
+        ),
+        (
             {"custom_languages": {"qx": {"name": "X", "script": "Xxxx"}}},
             "no script 'Xxxx': take ISO 15924",
         ),

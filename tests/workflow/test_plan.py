@@ -262,6 +262,24 @@ def test_adapters_of_a_real_model_are_one_job_for_each_training(config):
     assert (plan.gpus(name), plan.gpus("picto-multi")) == (1, 0)
 
 
+def test_adapters_on_wikimatrix_depend_on_the_file_of_their_language(config, tmp_path):
+    for pair in ("en-si", "de-en"):
+        (tmp_path / f"WikiMatrix.{pair}.tsv.gz").touch()
+    wanted = {"languages": ["si"], "objectives": {"mse": [0]}}
+    wanted |= {"texts": str(tmp_path), "text_source": "wikimatrix"}
+    models = [*config["models"], "openclip-xlmr-b32"]
+    changes = {"models": models, "adaptations": {"openclip-xlmr-b32": wanted}}
+    graph = read_graph(config | changes)
+
+    name = "openclip-xlmr-b32+si.mse-wikimatrix"
+    assert list(graph.plan.adaptations) == [name]
+    told = graph.told("adapt", {"model": name})
+    assert (told["text_source"], told["texts"]) == ("wikimatrix", str(tmp_path))
+    depends = graph.plan.depends("73_adapt", {"model": name})
+    assert "WikiMatrix.en-si" in depends
+    assert "WikiMatrix.de-en" not in depends
+
+
 def test_the_adapters_that_the_full_config_has_in_comments_can_be_planned():
     text = (ROOT / "config/full.yml").read_text(encoding="utf-8")
     lines = text.split("# adaptations:\n")[1].split("\n\n")[0].splitlines()
@@ -552,7 +570,9 @@ def test_own_statements_and_translations_are_read_and_judged(tmp_path, config):
     assert "46_statements" in graph.plan.chapters
 
 
-def test_captioners_describe_the_images_of_each_data_set_for_retrieval(config, tmp_path):
+def test_captioners_describe_the_images_of_each_data_set_for_retrieval(
+    config, tmp_path
+):
     table = tmp_path / "captions.csv"
     (tmp_path / "config.json").touch()
     changes = {

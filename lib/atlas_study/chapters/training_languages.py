@@ -34,11 +34,13 @@ TITLES = {
     "text-contrastive": "contrastive, English texts",
     "lit": "contrastive, images",
 }
-# What a run may train besides; "lora-" stands before any of these.
+# What a run may train besides; "lora-" stands before any of these, and a kind of texts
+# behind.
 FURTHER_TITLES = {
     "lit-mse": "images and MSE together",
     "simcse": "SimCSE, the language alone",
 }
+OTHER_TEXTS = {"-off-topic": "other texts", "-wikimatrix": "WikiMatrix"}
 PROPERTIES = {
     "mean of accuracy before and after": ("middle", "gain"),
     "accuracy before (coupled with the gain)": ("before", "gain"),
@@ -388,12 +390,16 @@ def own_adapters(results: str, n_resamples: int, seed: int) -> pd.DataFrame:
 def title(objective: str) -> str:
     """Return what a reader is told of an objective of adapters.
 
-    >>> title("lora-mse"), title("simcse")
-    ('LoRA, MSE to English texts', 'SimCSE, the language alone')
+    >>> title("lora-mse"), title("mse-wikimatrix")
+    ('LoRA, MSE to English texts', 'MSE to English texts, on WikiMatrix')
     """
-    name = objective.removeprefix("lora-")
-    text = (TITLES | FURTHER_TITLES).get(name, name)
-    return text if name == objective else f"LoRA, {text}"
+    loss = objective.removeprefix("lora-")
+    method = "" if loss == objective else "LoRA, "
+    texts = ""
+    for suffix, source in OTHER_TEXTS.items():
+        if loss.endswith(suffix):
+            loss, texts = loss.removesuffix(suffix), f", on {source}"
+    return method + (TITLES | FURTHER_TITLES).get(loss, loss) + texts
 
 
 def mean_gains_by_mse(rows: pd.DataFrame, n_resamples: int, seed: int) -> str:

@@ -70,8 +70,9 @@ PairsOfFiles = Annotated[list[Place], Field(min_length=2), AfterValidator(_in_pa
 
 
 class Adaptation(Entry):
-    """Adapters of one model; `texts`: a path with {lang} in it, of which all captions are
-    used, or `n_texts` at random; `recipe`: what differs from `adaptation.Recipe`'s.
+    """Adapters of one model; `texts`: a path with {lang} in it, or the folder of
+    WikiMatrix, of which all captions are used, or `n_texts` at random; `recipe`: what
+    differs from `adaptation.Recipe`'s.
     """
 
     model_config = ConfigDict(strict=True)
@@ -81,7 +82,7 @@ class Adaptation(Entry):
     objectives: dict[str, Annotated[list[Seed], Field(min_length=1)]]
     texts: str = ""
     n_texts: Annotated[int, Field(ge=0)] = 0
-    text_source: Literal["captions", "off-topic"] = "captions"
+    text_source: Literal[adaptation.TEXT_SOURCES] = "captions"
     images: str = ""
     recipe: dict = {}
 
@@ -395,7 +396,13 @@ def _check_models(config: Config) -> None:
     )
     _check_gated_fusion(config)
     for base, wanted in config.adaptations.items():
-        if wanted.languages[1:] and "{lang}" not in (wanted.texts or "{lang}"):
+        if wanted.text_source == "wikimatrix":
+            if not wanted.texts:
+                raise InputError(
+                    f"The config's adaptations of {base!r} are on WikiMatrix: name its"
+                    " folder as 'texts'."
+                )
+        elif wanted.languages[1:] and "{lang}" not in (wanted.texts or "{lang}"):
             raise InputError(
                 f"The config's adaptations of {base!r} have one path of texts: put"
                 " {lang} into it."

@@ -18,9 +18,10 @@ from atlas_study.workflow import notebooks
 from babelatlas.base import checksums, download, synsets, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.datasets import registry as datasets
-from babelatlas.datasets import stored_vectors
+from babelatlas.datasets import mined_sentences, stored_vectors
 from babelatlas.models import captioners, registry, translators
 from babelatlas.models.loaders import bridge
+from babelatlas.models.training import adaptation
 
 TITLE_PAGE = "00_summary"  # staged as index: index.html is a page, no redirection
 MODEL_PAGE = "43_model"  # the one chapter with a page for each model
@@ -299,7 +300,8 @@ class Plan:
             objectives = given["objectives"].items()
             for lang, (objective, seeds) in product(given["languages"], objectives):
                 for seed in seeds:
-                    name = registry.adapted_name(base, lang, objective, seed)
+                    variant = adaptation.variant(objective, wanted.text_source)
+                    name = registry.adapted_name(base, lang, variant, seed)
                     if base in self.trained:
                         adapted[name], jobs[base] = base, given
                     else:
@@ -894,6 +896,11 @@ class Plan:
         """Return the user's files that an adapter is trained on."""
         texts = adapted.get("texts", "")
         languages = adapted.get("languages", ())
+        if adapted.get("text_source") == "wikimatrix" and _is_there(texts):
+            files = [
+                mined_sentences.wikimatrix_file(texts, lang)[0] for lang in languages
+            ]
+            return [os.fspath(file) for file in files]
         by_language = [texts.replace("{lang}", lang) for lang in languages]
         return [adapted.get("images", ""), *by_language]
 

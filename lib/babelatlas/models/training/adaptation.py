@@ -40,6 +40,9 @@ from babelatlas.models.training import adapters
 STATE = "state.pt"
 LORA = adapters.LORA
 LOSSES = ("mse", "text-contrastive", "lit", "lit-mse", "simcse")
+# What the texts can be: captions of pictures, texts about something else, or sentences
+# of WikiMatrix (`datasets.mined_sentences`).
+TEXT_SOURCES = ("captions", "off-topic", "wikimatrix")
 # Losses that learn from images, and from the English originals.
 WITH_IMAGES = ("lit", "lit-mse")
 WITH_ENGLISH = ("mse", "text-contrastive", "lit-mse")
@@ -81,6 +84,15 @@ def loss_of(objective: str) -> str:
     ('mse', 'lit')
     """
     return objective.removeprefix(LORA)
+
+
+def variant(objective: str, text_source: str = "captions") -> str:
+    """Return how the name of an adapted model calls an objective on a kind of texts.
+
+    >>> variant("mse"), variant("mse", "wikimatrix")
+    ('mse', 'mse-wikimatrix')
+    """
+    return objective if text_source == "captions" else f"{objective}-{text_source}"
 
 
 def needs_english(objective: str) -> bool:
