@@ -17,8 +17,8 @@ from pathlib import Path
 from atlas_study.workflow import notebooks
 from babelatlas.base import checksums, download, synsets, tables
 from babelatlas.base.errors import InputError, near
-from babelatlas.datasets import registry as datasets
 from babelatlas.datasets import mined_sentences, stored_vectors
+from babelatlas.datasets import registry as datasets
 from babelatlas.models import captioners, registry, translators
 from babelatlas.models.loaders import bridge
 from babelatlas.models.training import adaptation
