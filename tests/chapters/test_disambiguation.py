@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from atlas_study.chapters import disambiguation as chapter
+from babelatlas.analysis import disambiguation_runs
 from babelatlas.base import tables
 
 matplotlib.use("Agg")
@@ -321,3 +322,23 @@ def test_a_column_of_one_value_is_left_out():
     assert list(chapter.without_single(table, "b")) == ["a"]
     assert list(chapter.without_single(table, "a")) == ["a", "b"]
     assert chapter.heads(["TC"]) == {"TC": "TC (%)", "dataset": "data set"}
+
+
+def test_results_of_real_models_and_of_the_miniature_are_joined_and_none_is_nothing(
+    found,
+):
+    nothing = chapter.results(pd.DataFrame(columns=["path"]), FAMILY, TIERS, **FAST)
+    assert not len(nothing.scores) + len(nothing.means) + len(nothing.items)
+    assert chapter.joined(nothing, nothing).scores.empty
+    assert chapter.joined(nothing, found).scores.equals(found.scores)
+    twice = chapter.joined(found, found)
+    assert len(twice.means) == 2 * len(found.means)
+    assert len(twice.items) == 2 * len(found.items)
+    assert len(found.items)  # nothing is taken away from what is joined
+
+
+def test_files_that_ship_are_none_of_the_runs(files):
+    shown = disambiguation_runs.Shown(files[:1], files[1:], True, FAMILY)
+    assert chapter.files_of_run(shown).equals(files)
+    shown = shown._replace(own=False)
+    assert chapter.files_of_run(shown)["model"].tolist() == files["model"].tolist()[1:]
