@@ -44,7 +44,7 @@ def verdict(cells: pd.DataFrame) -> str:
     )
     n_equal = int((cells["reason"] == geigle2024_run.BY_DIGITS).sum())
     compared = counted(n_agree + n_differ, "cell")
-    agree = "agrees" if n_agree == 1 else "agree"
+    agree = "agrees" if 1 in (n_agree, n_agree + n_differ) else "agree"
     differ = "differs" if n_differ == 1 else "differ"
     are = "is" if n_missing == 1 else "are"
     return (

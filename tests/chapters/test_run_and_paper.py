@@ -85,9 +85,23 @@ def test_what_a_run_did_otherwise_is_told_by_model_and_data_set(run):
     ]
 
 
+def test_settings_stand_next_to_the_papers(run, nothing):
+    row = chapter.settings_table(run.scores).iloc[0]
+    assert row["precision"] == "float32 (the paper: autocast)"
+    assert (row["prompts"], row["choice"]) == ("–", "all")
+    assert row["weights at a commit"] == "yes"
+    released = chapter.settings_table(nothing[0].scores)
+    assert len(released) == 40
+    assert not released["similarity"].str.contains("the paper").any()
+    prompts = released["prompts"].iloc[0]
+    assert prompts == "label and nllb-80 and openai-80"
+
+
 def test_one_cell_is_said_in_the_singular():
     cells = pd.DataFrame({"verdict": ["agrees", "missing"]})
     assert chapter.finding(cells) == "1 of 1 cell agrees with the paper"
+    cells = pd.DataFrame({"verdict": ["differs", "missing"]})
+    assert chapter.finding(cells) == "0 of 1 cell agrees with the paper"
 
 
 def test_shifts_have_their_interval_and_p(run):

@@ -50,6 +50,7 @@ def read(results: str) -> Comparison:
     if not is_run:
         scores = geigle2024_run.released()
     cells = geigle2024_run.compare(scores, with_100)
+    scores = scores if len(scores) else with_100
     whose = "this run" if is_run else "the authors' release"
     return Comparison(cells, scores, is_run, whose)
 
@@ -64,7 +65,7 @@ def finding(cells: pd.DataFrame) -> str:
     sizes = cells["verdict"].value_counts()
     n_agree, n_differ = (int(sizes.get(name, 0)) for name in ("agrees", "differs"))
     of_all = ba.counted(n_agree + n_differ, "cell")
-    verb = "agrees" if n_agree == 1 else "agree"
+    verb = "agrees" if 1 in (n_agree, n_agree + n_differ) else "agree"
     return f"{n_agree:,} of {of_all} {verb} with the paper"
 
 
@@ -148,6 +149,27 @@ def otherwise(scores: pd.DataFrame) -> pd.DataFrame:
         rows.append([model, PANELS[dataset], kind, example, in_languages])
     columns = ["model", "data set", "what", "for example", "languages"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def settings_table(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return the settings of scores by model and data set, and in brackets those of the
+    paper where they are others; as a page shows it.
+    """
+    rows = []
+    for (model, dataset), part in scores.groupby(["model", "dataset"], sort=False):
+        row = {"model": model, "data set": PANELS[dataset]}
+        sets = part["prompts"].unique()
+        papers = [
+            geigle2024_run.settings_of_paper(model, dataset, name) for name in sets
+        ]
+        for name in geigle2024_run.SETTINGS:
+            ours = " and ".join(sorted(filter(None, part[name].unique())))
+            theirs = " and ".join(sorted({paper[name] for paper in papers} - {""}))
+            differs = ours != theirs
+            row[name] = f"{ours} (the paper: {theirs})" if differs else ours or "–"
+        pinned = not geigle2024_run.unpinned(model)
+        rows.append(row | {"weights at a commit": "yes" if pinned else "not all"})
+    return pd.DataFrame(rows)
 
 
 def shift_table(shifts: pd.DataFrame) -> pd.DataFrame:
