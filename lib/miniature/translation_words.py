@@ -13,7 +13,7 @@ from miniature import pictograms
 FIRST_DRAWING = 1000
 # The share of training examples that are ambiguous words.
 AMBIGUOUS = 0.75
-# What the training of a miniature translator has other than `gated_fusion.Recipe`: half a
+# What the training of a miniature translator has other than `gated_recipe.Recipe`: half a
 # minute on one core.
 RECIPE = {
     "steps": 300,

@@ -8,7 +8,7 @@ import pytest
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import trials
 from babelatlas.models import loading, registry, translators
-from babelatlas.models.training import gated_fusion
+from babelatlas.models.training import gated_fusion, gated_recipe
 from miniature import pictograms, training, training_set, translation_words
 
 SUN, CAT = "n09450163", "n02121620"
@@ -66,7 +66,7 @@ def test_a_translator_is_trained_on_drawings_and_scores_the_items_from_its_folde
     pictures, rows["images"] = translation_words.drawings(rows["wnid"], 2)
     assert len(pictures) == 2 * rows["wnid"].nunique()
 
-    recipe = gated_fusion.Recipe(
+    recipe = gated_recipe.Recipe(
         **translation_words.RECIPE
         | {"steps": 2, "batch_size": 4, "vocabulary": 300, "width": 8}
     )

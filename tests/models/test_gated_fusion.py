@@ -11,9 +11,9 @@ import torch
 
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import disambiguation, trials
-from babelatlas.models import gated_network, loading, translators
+from babelatlas.models import loading, translators
 from babelatlas.models.loaders import gated_fusion as loader
-from babelatlas.models.training import gated_fusion
+from babelatlas.models.training import gated_fusion, gated_network, gated_recipe
 from toy_encoder import Toy
 
 TINY = {"vocabulary": 300, "width": 8, "feed_forward": 8, "heads": 2, "layers": 1}
@@ -38,7 +38,7 @@ ITEMS = pd.DataFrame(
 
 
 def train(folder, gate="learned", save_seconds=60, **changes):
-    recipe = gated_fusion.Recipe(**TINY | changes)
+    recipe = gated_recipe.Recipe(**TINY | changes)
     vectors = None if gate == "none" else VECTORS
     images_by = gated_fusion.image_model(Toy()) if gate != "none" else None
     return gated_fusion.train(
@@ -75,7 +75,7 @@ def scorer(folder, monkeypatch):
 
 @pytest.mark.parametrize("gate", ["learned", 0.25, 0.0, "none"])
 def test_an_image_comes_in_by_the_equation_of_the_paper(gate):
-    recipe = gated_fusion.Recipe(**TINY)
+    recipe = gated_recipe.Recipe(**TINY)
     n_features = 0 if gate == "none" else 4
     network = gated_network.GatedFusion(50, 49, n_features, gate, recipe).eval()
     hidden = torch.randn(3, 5, 8, generator=torch.Generator().manual_seed(0))
@@ -107,7 +107,7 @@ def test_an_image_comes_in_by_the_equation_of_the_paper(gate):
 @pytest.mark.parametrize("gate", [-0.1, 1.5, "half", "nan", None, True])
 def test_a_gate_outside_0_to_1_is_refused_in_one_sentence(gate):
     with pytest.raises(InputError, match=r"^The gate is .* a number from 0 to 1"):
-        gated_fusion.read_gate(gate)
+        gated_recipe.read_gate(gate)
 
 
 def test_a_fixed_gate_is_its_own_mean_and_a_learned_one_lies_between(tmp_path, folder):
@@ -176,13 +176,13 @@ def test_a_sentence_without_text_or_image_is_refused(tmp_path, changes, says):
             VECTORS,
             tmp_path / "tiny",
             "learned",
-            gated_fusion.Recipe(**TINY),
+            gated_recipe.Recipe(**TINY),
         )
 
 
 def test_a_gate_without_vectors_of_images_is_refused(tmp_path):
     with pytest.raises(InputError, match="needs an image for each sentence"):
-        gated_fusion.train(SENTENCES, None, tmp_path, 0.5, gated_fusion.Recipe(**TINY))
+        gated_fusion.train(SENTENCES, None, tmp_path, 0.5, gated_recipe.Recipe(**TINY))
 
 
 def test_scores_are_those_of_a_slow_pass_token_by_token(scorer):

@@ -25,7 +25,7 @@ from babelatlas.base.validation import Entry, validate
 from babelatlas.datasets import registry as datasets
 from babelatlas.models import captioners, hub, translators
 from babelatlas.models import registry as models
-from babelatlas.models.training import adaptation, gated_fusion
+from babelatlas.models.training import adaptation, gated_recipe
 
 # The keys whose values are files and folders; a data set of the user's own has the
 # first as well.
@@ -90,11 +90,11 @@ class Adaptation(Entry):
 class GatedFusion(Entry):
     """A translator to train; `gate`: "learned", "none", or a number from 0 to 1;
     `trained_on`: "multi30k", "pictogram-pairs" or a CSV file; `texts`: the folder of
-    Multi30k; `recipe`: what differs from `gated_fusion.Recipe`'s.
+    Multi30k; `recipe`: what differs from `gated_recipe.Recipe`'s.
     """
 
     model_config = ConfigDict(strict=True)
-    gate: Annotated[str | float, BeforeValidator(gated_fusion.read_gate)]
+    gate: Annotated[str | float, BeforeValidator(gated_recipe.read_gate)]
     trained_on: str
     image_model: str = ""
     languages: Annotated[list[Language], AfterValidator(_each_once)] = []
@@ -441,7 +441,7 @@ def _check_gated_fusion(config: Config) -> None:
             raise InputError(
                 f"{what} has the name of a published translator: give it another."
             )
-        validate(gated_fusion.Recipe, wanted.recipe, f"{what}: recipe")
+        validate(gated_recipe.Recipe, wanted.recipe, f"{what}: recipe")
         if wanted.gate != "none" and not wanted.image_model:
             raise InputError(
                 f"{what} has the gate {wanted.gate!r} and no image_model: name the model"

@@ -19,10 +19,10 @@ from babelatlas.models.training.gated_fusion import (
     SETTINGS,
     TOKENIZER,
     WEIGHTS,
-    Recipe,
     Vocabulary,
     image_model,
 )
+from babelatlas.models.training.gated_recipe import Recipe
 
 BATCH = 256  # trials, or pictures, in one pass
 
@@ -197,7 +197,7 @@ def _network(folder: Path, settings: dict) -> tuple:
     from safetensors.torch import load_file
     from tokenizers import Tokenizer
 
-    from babelatlas.models import gated_network
+    from babelatlas.models.training import gated_network
 
     tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
     vocabulary = Vocabulary(tokenizer, settings["languages"])

@@ -17,7 +17,7 @@ import math
 import torch
 from torch import nn
 
-from babelatlas.models.training.gated_fusion import Recipe, read_gate
+from babelatlas.models.training.gated_recipe import Recipe, read_gate
 
 
 def positions(length: int, width: int) -> torch.Tensor:
