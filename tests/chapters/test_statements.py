@@ -2,6 +2,7 @@
 
 from itertools import product
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -250,3 +251,38 @@ def test_images_are_shown_only_where_a_user_says_so_and_has_them(tmp_path):
     assert "research that is not commercial" in sentence
     missing = statements.without_images(table, "marvl", ["marvl"])
     assert missing == "The images of marvl are not here."
+
+
+def points(method="umap"):
+    """Two groups of three images of a model, one of which keeps to itself."""
+    table = pd.DataFrame(
+        {
+            "group": ["marvl, Swahili"] * 3 + ["nlvr2-train"] * 3,
+            "concept": ["paka", "mbwa", "chai", "dog", "cat", "tea"],
+            "image": [f"{place}.png" for place in range(6)],
+            "purity": [1.0, 1.0, 1.0, 0.5, 0.0, 0.5],
+        }
+    )
+    table = filled("image_features", table.assign(model="m", method=method))
+    return table.assign(x=np.arange(6.0), y=1.0)
+
+
+def test_purity_is_the_mean_share_of_neighbours_beside_that_by_chance(tmp_path):
+    tables.write(points(), tmp_path / "image_features/m.parquet", "image_features")
+    features = statements.image_features(tmp_path)
+    found = statements.purity(features, **FAST).set_index("group")
+    values = {"marvl, Swahili": 1, "nlvr2-train": 1 / 3}
+    assert found["value"].to_dict() == pytest.approx(values)
+    # Two of the five others are of an image's own group.
+    assert found["chance"].tolist() == [2 / 5, 2 / 5]
+    assert statements.image_features(tmp_path / "absent").empty
+
+
+def test_a_reader_is_told_where_principal_components_stand_in_for_umap():
+    assert statements.what_projects(points()) == "UMAP"
+    instead = statements.what_projects(points("pca"))
+    assert instead == "principal components, as UMAP was not used"
+    axis = statements.cloud(points())
+    labels = axis.get_legend_handles_labels()[1]
+    assert labels == ["marvl, Swahili", "nlvr2-train"]
+    plt.close(axis.figure)

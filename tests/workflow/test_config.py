@@ -122,6 +122,10 @@ def test_the_configs_that_ship_give_every_notebook_what_it_may_have(name):
             "'statement_translations' names 'scene-pairs', which is not among its data"
             " sets of statements",
         ),
+        (
+            {"image_features": ["pictogram-captions"]},
+            "'image_features' names 'pictogram-captions', which is not among its data",
+        ),
         ({"custom_datasets": {"mine": {"task": "zeroshot"}}}, "mine"),
         (
             {"custom_datasets": {"my": MY_BIRDS}, "images": {"my": "b"}},

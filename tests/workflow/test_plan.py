@@ -568,6 +568,13 @@ def test_own_statements_and_translations_are_read_and_judged(tmp_path, config):
     of_training = graph.told("statements", {"dataset": "nlvr2-train"})
     assert of_training["translations"] == ""
     assert "46_statements" in graph.plan.chapters
+    assert jobs["image_features"] == []
+    changes["image_features"] = ["ours", "nlvr2-train"]
+    graph = read_graph(config | empty | changes)
+    assert graph.plan.jobs["image_features"] == [{"model": "msiglip-b16"}]
+    shown = graph.told("image_features", {"model": "msiglip-b16"})["images"]
+    assert list(shown) == ["ours", "nlvr2-train"]
+    assert shown["ours"].endswith("/pairs/ours.parquet")
 
 
 def test_captioners_describe_the_images_of_each_data_set_for_retrieval(

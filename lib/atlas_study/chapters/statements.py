@@ -4,15 +4,17 @@ worded, whether people agree on them, and how accuracy differs by semantic field
 
 from collections.abc import Sequence
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from PIL import Image, ImageOps
 
 from babelatlas.base import languages, pictures, tables
 from babelatlas.base.paths import below
 from babelatlas.datasets import registry, statement_labels
 from babelatlas.evaluation import reasoning
-from babelatlas.report import formatting
+from babelatlas.report import figures, formatting
 from babelatlas.stats import bootstrap, multiple_comparisons
 from papercheck import liu2021_release
 
@@ -362,6 +364,63 @@ def agreement(labels: pd.DataFrame, n_resamples: int, seed: int) -> pd.DataFrame
         rows.append([languages.name(lang), percent, kappa, n_people, len(part)])
     names = ["language", "accuracy of people (%)", "Fleiss' kappa"]
     return pd.DataFrame(rows, columns=[*names, "labels of a pair", "pairs"])
+
+
+# Image features
+
+
+def image_features(results: str) -> pd.DataFrame:
+    """Return where a run's images lie in two dimensions, and how pure their
+    neighbourhood is: schema `image_features`; no rows where it has none.
+    """
+    files = tables.of_run(results, "image_features/*.parquet")
+    parts = [tables.read(file, "image_features") for file in files]
+    return pd.concat([tables.empty("image_features"), *parts], ignore_index=True)
+
+
+def purity(features: pd.DataFrame, n_resamples: int, seed: int) -> pd.DataFrame:
+    """Return the mean purity of neighbourhoods by model and group: model, group, value,
+    ci_low, ci_high (over concepts), n (images), chance.
+
+    `features`: schema `image_features`. Groups of a model are of one size, so that the
+    share of neighbours of the own group is (m - 1) / (N - 1) by chance.
+    """
+    means = bootstrap.group_means(
+        features,
+        ["model", "group"],
+        "purity",
+        "concept",
+        n_resamples,
+        seed,
+        shares=True,
+    )
+    n_images = means.groupby("model")["n"].transform("sum")
+    return means.assign(chance=(means["n"] - 1) / (n_images - 1))
+
+
+def what_projects(features: pd.DataFrame) -> str:
+    """Return how the points of features were made, for a caption."""
+    if set(features["method"]) == {"umap"}:
+        return "UMAP"
+    if set(features["method"]) == {"pca"}:
+        return "principal components, as UMAP was not used"
+    return "UMAP, or principal components where it was not used"
+
+
+def cloud(points: pd.DataFrame) -> Axes:
+    """Draw images as points, x against y without units, with a colour and a marker for
+    each group; return the Axes. `points`: schema `image_features`, of one model.
+    """
+    figure, axis = plt.subplots(figsize=(7.2, 4.6), layout="constrained")
+    for place, group in enumerate(points["group"].unique()):
+        part = points[points["group"] == group]
+        colour, marker = figures.look_of(group, place)
+        look = {"color": colour, "marker": marker, "s": 18, "alpha": 0.7}
+        axis.scatter(part["x"], part["y"], linewidths=0, label=group, **look)
+    axis.set(xticks=[], yticks=[])
+    handles = axis.get_legend_handles_labels()
+    figure.legend(*handles, loc="outside lower center", ncols=3, fontsize=9.5)
+    return figures.with_data(axis, points[["group", "concept", "x", "y", "purity"]])
 
 
 # Examples
