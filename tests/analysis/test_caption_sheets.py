@@ -151,7 +151,6 @@ def test_the_commands_write_sheets_and_collect_them(folder, tmp_path, capsys):
         "a": ["captions", "--language", "sw"],
         "b": [
             "ratings",
-            "--captions",
             str(tmp_path / "people.csv"),
             "--language",
             "sw",

@@ -14,6 +14,7 @@ ENTRIES = {
     "models.toml",
     "training_languages.csv",
     "translators.toml",
+    "captioners.toml",
 }
 
 

@@ -445,6 +445,7 @@ def test_an_entry_that_is_added_to_the_studys_models_reruns_no_stage(config):
         "training_languages.csv",
         "datasets.toml",
         "translators.toml",
+        "captioners.toml",
     }
     reads = {
         rule: {path.rpartition("/")[2] for path in graph.inputs(rule, of_rule[0])[""]}
