@@ -15,7 +15,7 @@ from IPython.display import HTML, Markdown
 from babelatlas.analysis import leaderboard as significance
 from babelatlas.analysis import own_models, ranking, real_models
 from babelatlas.base import languages, licences, released, tables
-from babelatlas.report import figures, formatting, reading
+from babelatlas.report import figures, reading
 from babelatlas.report.formatting import intervals
 from babelatlas.stats import multiple_comparisons, permutation
 
