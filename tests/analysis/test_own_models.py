@@ -107,9 +107,19 @@ def test_one_model_is_compared_with_nothing_and_says_its_mean(found):
     )
     assert "over 12 languages in this run" in lead
     table = own_models.board_table(boards.loc[["xm3600, t2i"]])
-    assert "next" not in table
+    assert "minus the next (points)" not in table
     both = own_models.board_table(boards).set_index("data set")
-    assert both.loc["xm3600, t2i", "next"] == "–"
+    assert both.loc["xm3600, t2i", "minus the next (points)"] == "–"
+    text = both.loc["imagenet-1k", "minus the next (points)"]
+    assert text == "10.0 (10.0–10.0), openai-b32"
+
+
+def test_too_few_families_are_named_where_no_pair_could_differ(found):
+    few = found[found["lang"].isin(["de", "fi", "ja"])]
+    boards = own_models.boards(few[few["title"] == "imagenet-1k"], 50, 0)
+    assert not boards["possible"].any()
+    table = own_models.board_table(boards)
+    assert table["pairs that differ"].tolist() == ["too few families"]
 
 
 def test_published_results_are_of_the_same_languages(found):

@@ -42,9 +42,13 @@ class Charts:
         )
         self.page, self.tables = page, [pd.read_csv(file) for file in files]
 
+    def all_having(self, *columns: str) -> list[pd.DataFrame]:
+        """Return the tables with such columns, which a page may lack."""
+        return [table for table in self.tables if set(columns) <= set(table.columns)]
+
     def having(self, *columns: str) -> pd.DataFrame:
         """Return the first table with such columns."""
-        found = [table for table in self.tables if set(columns) <= set(table.columns)]
+        found = self.all_having(*columns)
         assert found, f"No table of {self.page} has the columns {columns}."
         return found[0]
 
@@ -83,8 +87,23 @@ def languages(charts: Charts) -> list[str]:
     return [f"{best['best open model'].value_counts().iloc[0]}", f"{len(best)}"]
 
 
+def models_of_run(charts: Charts) -> list[str]:
+    """The mean of the best of a run's real models, and how many there are, where the
+    page has them: of n models n (n - 1) / 2 pairs are compared.
+    """
+    found = []
+    for table in charts.all_having("best model", "mean (%)", "languages (families)"):
+        found.append(f"{first(table['mean (%)']).iloc[0]:.1f}")
+        pairs = table.get("pairs that differ", pd.Series(dtype=str)).astype(str)
+        for n_pairs in pairs.str.extract(r"of (\d+)")[0].dropna().astype(int):
+            found.append(f"{round((1 + np.sqrt(1 + 8 * n_pairs)) / 2)}")
+        found.append(table["languages (families)"].iloc[0].split()[0])
+    return found
+
+
 def leaderboard(charts: Charts) -> list[str]:
-    return [f"{len(charts.having('mean recall@1 (%)', 'rank (interval)'))}"]
+    models = charts.having("mean recall@1 (%)", "rank (interval)")
+    return [f"{len(models)}", *models_of_run(charts)]
 
 
 def working_languages(charts: Charts) -> list[str]:
@@ -94,15 +113,35 @@ def working_languages(charts: Charts) -> list[str]:
     states = charts.having("glottocode", "latitude", "group").drop_duplicates(
         "glottocode"
     )["group"]
-    return [f"{(states == 'usable').sum()}", f"{(states == 'borderline').sum()}"]
+    found = [f"{(states == 'usable').sum()}", f"{(states == 'borderline').sum()}"]
+    # Of a run of real models: a row for each language and data set.
+    for table in charts.all_having("best in English (%)", "verdict", "data set"):
+        decided = table[table["verdict"] != "not decided"]
+        for _, part in decided.groupby("data set", sort=False):
+            found += [f"{(part['verdict'] == 'usable').sum()}", f"{len(part)}"]
+    return found
 
 
 def home(charts: Charts) -> list[str]:
-    return [*working_languages(charts), f"{len(pd.read_csv(DATA / 'glottolog.csv')):,}"]
+    world = f"{len(pd.read_csv(DATA / 'glottolog.csv')):,}"
+    return [*working_languages(charts), world, *models_of_run(charts)]
 
 
 def rich_and_poor(charts: Charts) -> list[str]:
-    rows = charts.having("model", "group", "series", "value")
+    *of_run, rows = [
+        table
+        for table in charts.all_having("model", "group", "series", "value")
+        if {"high", "low"} <= set(table["group"])
+    ][:2]
+    # A run of real models leads with its own means, which have intervals.
+    if of_run and rows["series"].str.contains("Table").any():
+        means = of_run[0].groupby(["series", "group"])["value"].mean().unstack()
+        gap = abs(100 * (means["high"] - means["low"]).drop("all classes").iloc[0])
+        return [f"{gap:.1f}", *published_gaps(rows)]
+    return published_gaps(of_run[0] if of_run else rows)
+
+
+def published_gaps(rows: pd.DataFrame) -> list[str]:
     wide = rows.pivot(index="model", columns=["series", "group"], values="value")
     gaps = [
         100 * (wide[name]["high"] - wide[name]["low"]).mean()
@@ -166,7 +205,10 @@ def task_agreement(charts: Charts) -> list[str]:
     )
     values = pairs[["zero-shot accuracy", "text-to-image recall@1"]]
     centred = values - values.groupby(pairs["lang"]).transform("mean")
-    return [f"{np.corrcoef(centred.to_numpy().T)[0, 1]:.2f}"]
+    published = f"{np.corrcoef(centred.to_numpy().T)[0, 1]:.2f}"
+    sources = charts.having("results", "tasks", "languages within a model")
+    of_run = sources.loc[sources["results"] == "this run", "languages within a model"]
+    return [published, *of_run.str.extract(r"^(−?[\d.]+)")[0].dropna()]
 
 
 def photographs(charts: Charts) -> list[str]:

@@ -225,6 +225,7 @@ def test_a_limit_goes_to_the_stages_of_evaluation_and_its_run_has_a_folder_and_t
         "protocols",
     }
     assert jobs["curves"]["vectors"].startswith("results/demo-first-3/")
+    assert graph.told("chapter_00_summary", {})["trial_limit"] == 3
     titles = [graph.rules[rule].params.title({}) for rule in graph.plan.rules]
     assert all(title.endswith("first 3 only") for title in titles)
     config["parameters"]["68_retrieval"] = {"limit": 2}

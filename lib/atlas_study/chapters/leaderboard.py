@@ -15,7 +15,7 @@ from IPython.display import HTML, Markdown
 from babelatlas.analysis import leaderboard as significance
 from babelatlas.analysis import own_models, ranking, real_models
 from babelatlas.base import languages, licences, released, tables
-from babelatlas.report import figures, formatting, reading
+from babelatlas.report import figures, reading
 from babelatlas.report.formatting import intervals
 from babelatlas.stats import multiple_comparisons, permutation
 
@@ -228,13 +228,12 @@ def show_own(
     if of_boards.empty:
         return []
     row = of_boards.iloc[0]
-    n_models = formatting.counted(row["models"], "model")
     shown = [
         Markdown("## This run"),
         reading.table(
             own_models.board_table(of_boards),
-            f"""<b>{own_models.lead(of_boards)}</b> Means over the languages that all of
-            {n_models} have; 95 % intervals over language families and images
+            f"""<b>{own_models.lead(of_boards)}</b> Means over the languages that all models
+            of a data set have; 95 % intervals over language families and images
             ({n_resamples:,} resamples). Pairs differ by sign-flip tests over families,
             adjusted for all pairs of a data set. Published: the best model of
             Babel-ImageNet's paper, next to the best of this run, in the languages that both

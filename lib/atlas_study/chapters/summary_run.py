@@ -144,18 +144,21 @@ def _protocol(part: pd.DataFrame, column: str) -> str:
 
 
 def _differences(boards: pd.DataFrame) -> list[str]:
-    """Return which model is best on each data set and how many differ, an item each; of
-    retrieval from text to image.
+    """Return which model is best and how many differ, an item for the first data set to
+    classify, and for that of retrieval (text to image) with the most languages.
     """
-    shown = boards[boards["metric"].isin([own_models.ACCURACY, own_models.RECALL])]
+    accuracy = boards[boards["metric"] == own_models.ACCURACY].head(1)
+    recall = boards[boards["metric"] == own_models.RECALL]
+    recall = recall.sort_values("n", ascending=False, kind="stable").head(1)
     items = []
-    for place in range(len(shown)):
-        row = shown.iloc[place]
-        lead = own_models.lead(shown.iloc[[place]]).removesuffix(".")
-        if row["models"] > 2:
-            counts = f"{row['different']} of {row['pairs']} pairs of models"
-            lead += f"; {counts} differ significantly"
-        items.append(f"{lead} ([leaderboard](11_leaderboard)).")
+    for board in (accuracy, recall):
+        lead = own_models.lead(board).removesuffix(".")
+        for row in board.itertuples():
+            if row.models > 2 and row.possible:
+                counts = f"{row.different} of {row.pairs} pairs of models"
+                lead += f"; {counts} differ significantly"
+        if lead:
+            items.append(f"{lead} ([leaderboard](11_leaderboard)).")
     return items
 
 

@@ -109,7 +109,8 @@ def boards(found: pd.DataFrame, n_resamples: int, seed: int) -> pd.DataFrame:
     Columns: title, metric, models, n (languages that all models have), families, best,
     value, ci_low, ci_high (of the best, fractions), second ("" for one model), gap,
     gap_low, gap_high (best minus second), p (adjusted for all pairs, NaN where nothing
-    can be tested), pairs, different, who ("a – b; ...": the pairs that differ
+    can be tested), pairs, different, possible (whether so few families allow any pair to
+    differ), who ("a – b; ...": the pairs that differ
     significantly), published, published_value and own_value (see `beside_published`).
     """
     rows = []
@@ -129,6 +130,7 @@ def boards(found: pd.DataFrame, n_resamples: int, seed: int) -> pd.DataFrame:
             "ci_high": best["ci_high"],
             "pairs": len(pairs),
             "different": len(different),
+            "possible": bool((pairs["least"] < ALPHA).any()),
             "who": "; ".join(different["first"] + " – " + different["second"]),
         }
         rows.append(row | _next(pairs) | beside_published(board))
@@ -390,33 +392,32 @@ def judged_table(found: pd.DataFrame) -> pd.DataFrame:
 
 def board_table(of_boards: pd.DataFrame) -> pd.DataFrame:
     """Return `boards` as a reader sees it."""
-    has_second = of_boards["second"] != ""
-    gaps = of_boards.assign(ci_low=of_boards["gap_low"], ci_high=of_boards["gap_high"])
-    gaps = formatting.intervals(gaps.assign(value=of_boards["gap"]))
+    families = " (" + of_boards["families"].astype(str) + ")"
     shown = pd.DataFrame(
         {
             "data set": of_boards["title"],
-            "languages (families)": of_boards["n"].astype(str)
-            + " ("
-            + of_boards["families"].astype(str)
-            + ")",
+            "languages (families)": of_boards["n"].astype(str) + families,
             "best model": of_boards["best"],
             "mean (%)": formatting.intervals(of_boards),
         }
     )
+    has_second = of_boards["second"] != ""
     if has_second.any():
+        gaps = of_boards[["gap", "gap_low", "gap_high"]]
+        gaps = formatting.intervals(
+            gaps.set_axis(["value", "ci_low", "ci_high"], axis=1)
+        )
+        gaps += ", " + of_boards["second"]
         shown["minus the next (points)"] = gaps.where(has_second, "–")
-        shown["next"] = of_boards["second"].where(has_second, "–")
         counts = of_boards["different"].astype(str) + " of "
-        shown["pairs that differ"] = counts + of_boards["pairs"].astype(str)
+        counts += of_boards["pairs"].astype(str)
+        counts = counts.where(of_boards["possible"], "too few families")
+        shown["pairs that differ"] = counts.where(has_second, "–")
     has_published = of_boards["published"] != ""
     if has_published.any():
-        shown["best published"] = of_boards["published"].where(has_published, "–")
-        means = [
-            f"{100 * theirs:.1f} and {100 * ours:.1f} ({n})" if n else "–"
-            for theirs, ours, n in of_boards[
-                ["published_value", "own_value", "n_published"]
-            ].itertuples(index=False)
+        names = ["published", "published_value", "own_value", "n_published"]
+        shown["best published, and run (%)"] = [
+            f"{name} {100 * theirs:.1f}, run {100 * ours:.1f} ({n})" if n else "–"
+            for name, theirs, ours, n in of_boards[names].itertuples(index=False)
         ]
-        shown["published, run (%; languages)"] = means
     return shown
