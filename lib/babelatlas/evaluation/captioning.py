@@ -238,11 +238,11 @@ def score(
     language: a `caption_scores` table.
 
     `generated`, `captions`: tables of these schemas; a set of `captions` is a set of
-    references. A language that a set lacks is left out for the set. Documents are
-    counted among the references of the images that the model wrote captions for. An
-    empty caption scores 0. `regions` (image, region): where images are from, "" for
-    the others. Raises InputError where an image has two captions by one model, or no
-    reference in a set that has the language, and where no language has references.
+    references. A caption in a language or of an image that a set lacks is left out for
+    the set. Documents are counted among the references of the images that the model
+    wrote captions for. An empty caption scores 0. `regions` (image, region): where
+    images are from, "" for the others. Raises InputError where an image has two captions
+    by one model in a language, and where no caption has a reference.
     """
     generated = tables.check(generated, "generated")
     parts = []
@@ -255,15 +255,17 @@ def score(
             ]
         )
         in_language = generated[generated["lang"] == lang]
-        for (model, _), written in in_language.groupby(WRITER, sort=True):
-            _check_captioned(written, references, model, name, lang)
+        for _, written in in_language.groupby(WRITER, sort=True):
+            written = written[written["image"].isin(references.index)]
+            if written.empty:
+                continue
             ours = [tokenize(text, lang, tokenization) for text in written["caption"]]
             values = cider(ours, tokens[written["image"]].tolist(), metric)
             parts.append(written.assign(captions=name, value=values))
     if not parts:
         raise InputError(
-            "No references are in a language of the generated captions: give both in"
-            " one language."
+            "No reference is of an image and in a language of the generated captions:"
+            " give both of the same images and in one language."
         )
     scores = pd.concat(parts, ignore_index=True)
     scores = scores.assign(metric=metric, tokenization=tokenization, region="")
@@ -271,16 +273,3 @@ def score(
         home = dict(zip(regions["image"], regions["region"], strict=True))
         scores["region"] = [home.get(image, "") for image in scores["image"]]
     return tables.check(scores.drop(columns="caption"), "caption_scores")
-
-
-def _check_captioned(
-    written: pd.DataFrame, references: pd.Series, model: str, name: str, lang: str
-) -> None:
-    """Raise InputError where a model wrote a caption of an image without references."""
-    without = sorted(set(written["image"]) - set(references.index))
-    if without:
-        raise InputError(
-            f"{model} wrote captions in {languages.name(lang)} for {len(without)}"
-            f" image(s) that the references {name!r} lack, the first: {without[0]}; give"
-            " references for all, or fewer captions."
-        )
