@@ -67,6 +67,15 @@ def _translator(name: str, given: dict) -> str:
     return name
 
 
+def _new_translator(name: str, given: dict) -> str:
+    if name in translators.names():
+        raise InputError(
+            f"A translator to train has the name of a published one, {name!r}: give it"
+            " another."
+        )
+    return name
+
+
 def _released_model(name: str, given: dict) -> str:
     known = _released_models()
     if name not in known:
@@ -124,6 +133,7 @@ def _evaluated(fits: Callable[[str], bool]) -> bool:
 KINDS = {
     "model": _model,
     "translator": _translator,
+    "new translator": _new_translator,  # that a notebook trains
     "released model": _released_model,
     "data set": _dataset,
     "language": _language,
