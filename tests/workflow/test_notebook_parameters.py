@@ -125,6 +125,7 @@ BY_CHANCE = {("29_documents", "collections")}
 KINDS = """
 models: list[str] = ["picto-en"]  # kind: model
 judge: str = ""  # kind: model or translator
+trained: str = ""  # kind: new translator
 rivals: list[list[str]] = []  # kind: released model
 spoken: dict[str, list[str]] = {}  # kind: language
 pairs: str = ""  # kind: languages
@@ -235,6 +236,7 @@ def test_names_that_are_known_are_accepted_and_codes_become_the_studys(
         ),
         ({"models": ["67"]}, "there is no model '67'"),
         ({"judge": "llava-1.5-7"}, "there is no model 'llava-1.5-7'"),
+        ({"trained": "llava-1.5-7b"}, "the name of a published one, 'llava-1.5-7b'"),
         (
             {"rivals": [["siglip2-b16-224", "siglip2-b16-225"]]},
             r"released results: did you mean siglip2-b16-224\?",
