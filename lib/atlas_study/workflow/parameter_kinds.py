@@ -68,20 +68,20 @@ def _translator(name: str, given: dict) -> str:
     return name
 
 
-<<<<<<< HEAD
 def _captioner(name: str, given: dict) -> str:
     if not given.get("checkpoint") and not _evaluated(
         lambda stem: stem.startswith(f"{name}_")
     ):
         captioners.get_captioner(name)
-=======
+    return name
+
+
 def _new_translator(name: str, given: dict) -> str:
     if name in translators.names():
         raise InputError(
             f"A translator to train has the name of a published one, {name!r}: give it"
             " another."
         )
->>>>>>> commute
     return name
 
 
@@ -142,11 +142,8 @@ def _evaluated(fits: Callable[[str], bool]) -> bool:
 KINDS = {
     "model": _model,
     "translator": _translator,
-<<<<<<< HEAD
     "captioner": _captioner,
-=======
     "new translator": _new_translator,  # that a notebook trains
->>>>>>> commute
     "released model": _released_model,
     "data set": _dataset,
     "language": _language,
