@@ -21,6 +21,7 @@ MODULES = {
     "open_clip_torch": "open_clip",
     "protobuf": "google.protobuf",
     "pyyaml": "yaml",
+    "umap-learn": "umap",
 }
 # Modules that are nothing without the extra `encoders`: they train or hold networks of
 # torch.
