@@ -25,7 +25,7 @@ MODULES = {
 }
 # Modules that are nothing without the extra `encoders`: they train or hold networks of
 # torch.
-NETWORKS = {"miniature.towers"}
+NETWORKS = {"babelatlas.models.training.gated_network", "miniature.towers"}
 # Modules that run the study, of the extra `workflow`.
 RUNS = {
     f"atlas_study.workflow.{name}"

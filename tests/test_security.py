@@ -178,8 +178,9 @@ def test_code_of_a_repository_is_asked_for_by_consent_alone():
         "entry.remote_code",
     }  # the second as `hub.check_consent` returns the entry
     settings = {
-        "babelatlas/models/loaders/image_text.py"
-    }  # this gives it with further settings
+        "babelatlas/models/loaders/caption_writer.py",
+        "babelatlas/models/loaders/image_text.py",
+    }  # these give it with further settings
     for file, name, node in calls():
         owner, _, function = name.rpartition(".")
         kind = owner.rpartition(".")[2]

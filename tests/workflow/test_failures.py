@@ -278,6 +278,7 @@ def test_an_empty_folder_of_images_is_told_in_a_sentence_before_anything_runs(tm
         "datasets": ["xm3600"],
         "images": {"xm3600": str(images)},
         "adaptations": {},
+        "image_features": [],
     }
     with pytest.raises(InputError, match="images"):
         read_graph(configs.read(TINY) | changes | {"protocol_datasets": []})

@@ -30,7 +30,7 @@ def further_images(
     min_side: int,
     max_ratio: float,
 ) -> None:
-    """Find images of a folder that fit captions, for people to choose from.
+    """Find images that fit captions, for people to choose from.
 
     CAPTIONS is a CSV file with the columns image (the name of the image that the others
     extend) and caption. The page shows the candidates; what it saves is given to
