@@ -324,7 +324,7 @@ def compare(scores: pd.DataFrame, with_100: pd.DataFrame) -> pd.DataFrame:
     off = cells["difference"].abs() - 1e-7  # of binary fractions
     missing = cells["value"].isna()
     by_digits = off <= 100 * cells["half"]
-    agrees = off <= cells["tolerance"]
+    agrees = by_digits | (off <= cells["tolerance"])
     cells["verdict"] = np.select([missing, agrees], ["missing", "agrees"], "differs")
     differing = cells["otherwise"].replace("", NO_SETTING)
     reasons = [cells["why"], BY_DIGITS, BY_INTERVAL]

@@ -91,10 +91,30 @@ def test_the_best_model_leads_and_differs_where_it_is_better_in_every_family(fou
     assert row["who"] == "msiglip-b16 – openai-b32"
     lead = own_models.lead(boards.loc[["imagenet-1k"]])
     assert lead.startswith(
-        "On imagenet-1k, msiglip-b16 has the highest mean accuracy of this run's 2"
+        "On imagenet-1k, msiglip-b16 has the highest mean accuracy of this run's"
         " models, 54.5 %"
     )
+    assert "over 12 languages, significantly" in lead
     assert lead.endswith("significantly higher than that of the next.")
+
+
+def test_a_model_that_shares_few_languages_is_left_out_and_named(tmp_path):
+    third = scores("st-mbert-b32", 0.9)[:1]
+    other = [row | {"lang": "ko"} for row in scores("openai-l14", 0.9)[:1]]
+    rows = [*scores("openai-b32", 0.5), *scores("msiglip-b16", 0.6), *third, *other]
+    names = [*REAL, "st-mbert-b32", "openai-l14"]
+    table = own_models.scores(written(tmp_path, rows), names, ["imagenet-1k"])
+    row = own_models.boards(table, 50, 0).iloc[0]
+    assert (row["best"], row["n"], row["models"]) == ("msiglip-b16", len(LANGS), 2)
+    assert row["left_out"] == "openai-l14; st-mbert-b32"
+    assert set(own_models.group_means(table, 50, 0)["model"]) == set(REAL)
+
+
+def test_no_model_is_the_best_where_means_are_the_same(tmp_path):
+    rows = [*scores("openai-b32", 0.5), *scores("msiglip-b16", 0.5)]
+    table = own_models.scores(written(tmp_path, rows), REAL, ["imagenet-1k"])
+    lead = own_models.lead(own_models.boards(table, 50, 0))
+    assert "several of this run's models share the highest mean" in lead
 
 
 def test_one_model_is_compared_with_nothing_and_says_its_mean(found):

@@ -3,12 +3,14 @@
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import class_counts, zeroshot
+from babelatlas.stats import bootstrap
 
 
 def world(seed: int, n_classes: int = 6, n_images: int = 40, ties: bool = False):
@@ -152,3 +154,23 @@ def test_two_numbers_of_classes_have_no_line():
     counts = class_counts.rank_counts(*world(9))
     assert "any line passes" in class_counts.log_linear(counts, [2])["reason"][0]
     assert class_counts.log_linear(np.ones((1, 1)), [2])["reason"][0] == "no results"
+
+
+@pytest.mark.parametrize("rank", [0, 9])
+def test_the_interval_among_all_classes_is_that_of_accuracy(rank):
+    counts = np.zeros((10, 10))
+    counts[:, rank] = 1
+    last = class_counts.curve(counts, 200).iloc[-1]
+    table = pd.DataFrame({"model": "m", "lang": "de", "wnid": list("abcdefghij")})
+    table = table.assign(n_correct=counts[:, 0], n_images=1)
+    whole = bootstrap.accuracy_interval(table, ["model", "lang"], n_resamples=200)
+    names = ["value", "ci_low", "ci_high"]
+    assert last[names].tolist() == pytest.approx(whole[names].iloc[0].tolist())
+
+
+def test_one_tested_class_has_no_interval():
+    counts = np.zeros((4, 4))
+    counts[1, 1] = 3
+    curve = class_counts.curve(counts, 50)
+    assert curve["ci_low"].isna().all()
+    assert curve["value"].tolist() == pytest.approx([2 / 3, 1 / 3, 0])

@@ -21,6 +21,7 @@ ACCURACY, RECALL = "accuracy@1", "t2i recall@1"
 METRICS = (ACCURACY, RECALL, "i2t recall@1")
 DIRECTIONS = {"t2i": "text to image", "i2t": "image to text"}
 ALPHA = 0.05
+TIE = 1e-9  # means that differ by less are the same
 # The data sets of which Geigle et al. (2024) report results by language, as they stand
 # in `published`: ours -> theirs.
 LABELS = "imagenet-1k"
@@ -83,18 +84,42 @@ def curves(results: str | os.PathLike, found: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
+def comparable(board: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of one board of the models that can be compared: those that share
+    at least half of the languages of the model with the most.
+
+    A model of a few languages would leave the others a mean over these alone, one of
+    other languages none.
+
+    >>> rows = [["a", "de"], ["a", "fr"], ["a", "sw"], ["b", "de"], ["b", "fr"], ["c", "en"]]
+    >>> board = pd.DataFrame(rows, columns=["model", "lang"])
+    >>> list(comparable(board)["model"].unique())
+    ['a', 'b']
+    """
+    languages_of = board.groupby("model", sort=False)["lang"].agg(set)
+    models = languages_of.map(len).sort_values(ascending=False, kind="stable").index
+    shared, compared_models = languages_of[models[0]], []
+    least = len(shared) / 2
+    for model in models:
+        in_common = shared & languages_of[model]
+        if len(in_common) >= least:
+            shared = in_common
+            compared_models.append(model)
+    return board[board["model"].isin(compared_models)]
+
+
 def compared(
     board: pd.DataFrame, n_resamples: int, seed: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the models of one board by their mean over the languages that all have,
-    the best first (columns of `ranking.ranks`, and letters), and their comparisons in
-    pairs (of `ranking.comparisons`).
+    """Return the models of one board that are `comparable` by their mean over the
+    languages that all have, the best first (columns of `ranking.ranks`, and letters),
+    and their comparisons in pairs (of `ranking.comparisons`).
 
     Intervals resample language families and, of means, the images of each score; two
     models share a letter unless they differ significantly, by tests over families that
-    are adjusted for all pairs. Raises InputError where the models have no language in
-    common.
+    are adjusted for all pairs.
     """
+    board = comparable(board)
     kin = dict(zip(board["lang"], board["kin"], strict=True))
     options = {"cluster": kin, "n_resamples": n_resamples, "seed": seed}
     ranked = ranking.ranks(board, **options)
@@ -106,7 +131,8 @@ def compared(
 def boards(found: pd.DataFrame, n_resamples: int, seed: int) -> pd.DataFrame:
     """Return a row for each board of `scores`: which model is best, and which differ.
 
-    Columns: title, metric, models, n (languages that all models have), families, best,
+    Columns: title, metric, models, left_out (models that share too few languages with
+    the others, "; " between), n (languages that all models have), families, best,
     value, ci_low, ci_high (of the best, fractions), second ("" for one model), gap,
     gap_low, gap_high (best minus second), p (adjusted for all pairs, NaN where nothing
     can be tested), pairs, different, possible (whether so few families allow any pair to
@@ -115,6 +141,8 @@ def boards(found: pd.DataFrame, n_resamples: int, seed: int) -> pd.DataFrame:
     """
     rows = []
     for title, board in found.groupby("title", sort=False):
+        models = board["model"].unique()
+        board = comparable(board)
         ranked, pairs = compared(board, n_resamples, seed)
         different = pairs[pairs["p_adjusted"] < ALPHA]
         best = ranked.iloc[0]
@@ -122,6 +150,7 @@ def boards(found: pd.DataFrame, n_resamples: int, seed: int) -> pd.DataFrame:
             "title": title,
             "metric": board["metric"].iloc[0],
             "models": len(ranked),
+            "left_out": "; ".join(sorted({*models} - {*ranked["model"]})),
             "n": best["n"],
             "families": best["n_clusters"],
             "best": best["model"],
@@ -197,11 +226,12 @@ def group_means(found: pd.DataFrame, n_resamples: int, seed: int) -> pd.DataFram
     """Return the mean accuracy of each model by group of languages (of the paper), with
     intervals over families and images: title, group, model, value, ci_low, ci_high, n.
 
-    Of top-1 accuracy alone, over languages that all models of the board have.
+    Of top-1 accuracy alone, over languages that all `comparable` models have.
     """
     parts = []
     accuracy = found[found["metric"] == ACCURACY]
     for title, board in accuracy.groupby("title", sort=False):
+        board = comparable(board)
         kin = dict(zip(board["lang"], board["kin"], strict=True))
         groups = leaderboard.tiers(board["lang"])
         codes = {
@@ -319,18 +349,23 @@ def lead(of_boards: pd.DataFrame) -> str:
         where = where.replace(f", {direction}", f" ({words})")
     mean = formatting.interval(row["value"], row["ci_low"], row["ci_high"])
     measure = "accuracy" if row["metric"] == ACCURACY else "recall@1"
+    over = formatting.counted(row["n"], "language")
     if row["models"] == 1:
-        over = formatting.counted(row["n"], "language")
         return (
             f"On {where}, {row['best']} reaches a mean {measure} of {mean} over"
             f" {over} in this run."
+        )
+    if abs(row["gap"]) < TIE:
+        return (
+            f"On {where}, several of this run's models share the highest mean {measure},"
+            f" {mean} over {over}."
         )
     next_to = "; whether it is better than the next is not decided"
     if row["p"] < ALPHA:
         next_to = ", significantly higher than that of the next"
     return (
-        f"On {where}, {row['best']} has the highest mean {measure} of this run's"
-        f" {row['models']} models, {mean}{next_to}."
+        f"On {where}, {row['best']} has the highest mean {measure} of this run's models,"
+        f" {mean} over {over}{next_to}."
     )
 
 
@@ -413,6 +448,8 @@ def board_table(of_boards: pd.DataFrame) -> pd.DataFrame:
         counts += of_boards["pairs"].astype(str)
         counts = counts.where(of_boards["possible"], "too few families")
         shown["pairs that differ"] = counts.where(has_second, "–")
+    if (of_boards["left_out"] != "").any():
+        shown["too few languages in common"] = of_boards["left_out"].replace("", "–")
     has_published = of_boards["published"] != ""
     if has_published.any():
         names = ["published", "published_value", "own_value", "n_published"]

@@ -15,7 +15,7 @@ from scipy.special import gammaln
 
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import zeroshot
-from babelatlas.stats import bootstrap, regression
+from babelatlas.stats import bootstrap, proportions, regression
 
 POINTS = 100  # of a whole
 
@@ -79,7 +79,9 @@ def curve(
 
     `counts`: as `rank_counts` gives them; `sizes`: numbers of classes, in place of all.
     The 95 % interval is over the classes that are tested, which are resampled with
-    their images; the names that they are told from stay. `n_at_rank`: the images whose
+    their images; the names that they are told from stay. Near 0 or 1 it is that of
+    `proportions.share_interval`, as in `bootstrap.accuracy_interval`; one tested class
+    has none (NaN). `n_at_rank`: the images whose
     class has the rank `n_classes` among all, so that the curve holds the counts of
     ranks, too. Empty where there are fewer than two classes. Raises InputError where no
     class has an image, or ranks do not fit the number of classes.
@@ -90,24 +92,28 @@ def curve(
     if n_classes < 2:
         return pd.DataFrame(columns=columns)
     sizes = np.array([*sizes] or range(2, n_classes + 1))
-    value, resampled = _accuracies(counts, sizes, n_resamples, seed)
-    low, high = bootstrap.percentile_interval(resampled, n_clusters=n_classes)
+    right, n_images = _correct(counts, sizes)
+    value = right.sum(axis=0) / n_images.sum()
+    low = high = np.full(len(sizes), np.nan)
+    if len(n_images) > 1:
+        resampled = _resampled(right, n_images, n_resamples, seed)
+        ends = bootstrap.percentile_interval(resampled, n_clusters=len(n_images))
+        seen = np.repeat(n_images[:, None], len(sizes), axis=1)
+        low, high = proportions.share_interval(right, seen, ends)
     table = {
         "n_classes": sizes,
         "value": value,
         "ci_low": np.minimum(low, value),
         "ci_high": np.maximum(high, value),
-        "n_images": round(counts.sum()),
+        "n_images": round(n_images.sum()),
         "n_at_rank": counts.sum(axis=0)[sizes - 1],
     }
     return pd.DataFrame(table)
 
 
-def _accuracies(
-    counts: np.ndarray, sizes: np.ndarray, n_resamples: int, seed: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return accuracy among each number of classes (sizes), and with the tested classes
-    resampled (resamples, sizes).
+def _correct(counts: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return how many images of each tested class are right among each number of
+    classes (tested classes, sizes), and how many there are (tested classes).
     """
     n_classes, n_ranks = counts.shape
     if n_ranks != n_classes:
@@ -116,13 +122,18 @@ def _accuracies(
             f" got {n_ranks} columns: count them among the labels of one language."
         )
     n_images = counts.sum(axis=1)
-    if not n_images.any():
+    is_tested = n_images > 0
+    if not is_tested.any():
         raise InputError("No class of the labels has an image: add some.")
-    right = counts @ chances(n_classes, sizes)
-    weights = bootstrap.resample_weights(n_classes, n_resamples, seed)
-    drawn = weights @ n_images
-    resampled = (weights @ right)[drawn > 0] / drawn[drawn > 0, None]
-    return right.sum(axis=0) / n_images.sum(), resampled
+    return counts[is_tested] @ chances(n_classes, sizes), n_images[is_tested]
+
+
+def _resampled(
+    right: np.ndarray, n_images: np.ndarray, n_resamples: int, seed: int
+) -> np.ndarray:
+    """Return accuracies with the tested classes resampled (resamples, sizes)."""
+    weights = bootstrap.resample_weights(len(n_images), n_resamples, seed)
+    return (weights @ right) / (weights @ n_images)[:, None]
 
 
 def log_linear(
@@ -140,11 +151,13 @@ def log_linear(
     sizes = np.array(sorted({k for k in sizes if 2 <= k < n_classes} | {n_classes}))
     if n_classes < 2:
         return regression.log_linear_fit([], [])
-    value, resampled = _accuracies(counts, sizes, n_resamples, seed)
+    right, n_images = _correct(counts, sizes)
+    value = right.sum(axis=0) / n_images.sum()
     fit = regression.log_linear_fit(sizes, value, n_resamples=20)
-    if fit["reason"][0]:
-        return fit
+    if fit["reason"][0] or len(n_images) < 2:
+        return fit.assign(ci_low=np.nan, ci_high=np.nan)
+    resampled = _resampled(right, n_images, n_resamples, seed)
     slopes = POINTS * np.polyfit(np.log2(sizes), resampled.T, 1)[0]
-    low, high = bootstrap.percentile_interval(slopes, n_clusters=n_classes)
+    low, high = bootstrap.percentile_interval(slopes, n_clusters=len(n_images))
     slope = fit["per_doubling"]
     return fit.assign(ci_low=np.minimum(low, slope), ci_high=np.maximum(high, slope))
