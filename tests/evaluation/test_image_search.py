@@ -61,7 +61,7 @@ def test_the_most_similar_images_are_those_of_a_sort_of_all_cosines():
 def test_small_and_long_images_are_left_out_and_parts_give_the_same_candidates(
     collection, monkeypatch
 ):
-    whole = image_search.candidates(Toy(), CAPTIONS, collection, n=4)
+    whole = image_search.candidates(Toy(), CAPTIONS, collection, number=4)
     names = whole["path"].str.rpartition("/")[2]
     assert set(names) <= {f"{number}.png" for number in range(6)}
     assert whole.groupby("image", sort=False).size().to_dict() == {
@@ -69,7 +69,7 @@ def test_small_and_long_images_are_left_out_and_parts_give_the_same_candidates(
         "club.png": 4,
     }
     monkeypatch.setattr(image_search, "PART", 2)
-    parts = image_search.candidates(Toy(), CAPTIONS, collection, n=4)
+    parts = image_search.candidates(Toy(), CAPTIONS, collection, number=4)
     pd.testing.assert_frame_equal(parts, whole)
     with pytest.raises(InputError, match="9 images, none of them at least 500 pixels"):
         image_search.candidates(Toy(), CAPTIONS, collection, min_side=500)

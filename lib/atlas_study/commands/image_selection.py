@@ -2,18 +2,25 @@
 
 import click
 
+from atlas_study.commands.results import COUNT, SEED
 from babelatlas.base.errors import InputError
 
 
 @click.command()
 @click.argument("places")
 @click.option("--languages", required=True, help="Their codes, such as 'de fr sw'.")
-@click.option("--number", default=100, show_default=True, help="Images of a language.")
+@click.option(
+    "--number", default=100, show_default=True, type=COUNT, help="Images of a language."
+)
 @click.option(
     "--areas", default="", help="A CSV file of areas in countries: lang, country, area."
 )
 @click.option(
-    "--seed", default=0, show_default=True, help="Of what is chosen at random."
+    "--seed",
+    default=0,
+    show_default=True,
+    type=SEED,
+    help="Of what is chosen at random.",
 )
 @click.option("--output", required=True, help="A CSV file for the selected images.")
 def select(
@@ -32,9 +39,14 @@ def select(
     from babelatlas.base.tables import beside
     from babelatlas.datasets import selection
 
+    if not output.endswith(".csv"):
+        raise InputError(f"The images go to a .csv file: {output!r} is none; name one.")
     if locate(output).exists():
         raise InputError(f"{output} exists: give another name.")
-    codes = list(dict.fromkeys(map(language_table.canonical, languages.split())))
+    words = languages.replace(",", " ").split()
+    if not words:
+        raise InputError("No language was given: name some, as in --languages 'de sw'.")
+    codes = list(dict.fromkeys(map(language_table.canonical, words)))
     table = selection.read_places(places)
     parts = selection.read_areas(areas, codes) if areas else None
     distance = selection.distances(table, codes, parts)

@@ -19,16 +19,21 @@ from atlas_study.commands.results import COUNT, option
 )
 @option("--number", 15, "Candidates of each caption.", type=COUNT)
 @option("--min-side", 64, "Least pixels of an image's shorter side.", type=COUNT)
-@option("--max-ratio", 2.5, "Most that the longer side is of the shorter one.")
+@option(
+    "--max-ratio",
+    2.5,
+    "Most that the longer side is of the shorter one.",
+    type=click.FloatRange(1),
+)
+@click.option("--replace", is_flag=True, help="Write over choices that are there.")
 def further_images(
     captions: str,
     folder: str,
     model: str,
     checkpoint: str,
     output: str,
-    number: int,
-    min_side: int,
-    max_ratio: float,
+    replace: bool,
+    **rules: float,
 ) -> None:
     """Find images that fit captions, for people to choose from.
 
@@ -42,6 +47,7 @@ def further_images(
     from pathlib import Path
 
     from babelatlas.base.errors import InputError
+    from babelatlas.base.paths import locate
     from babelatlas.evaluation import image_search
     from babelatlas.models import loading, registry
     from babelatlas.report import image_sheet
@@ -51,13 +57,17 @@ def further_images(
         raise InputError(
             f"The page is a .html file: {output!r} is none; give it that ending."
         )
+    table = page.with_suffix(".csv")
+    there = [path for path in (page, table) if locate(path).exists()]
+    if there and not replace:
+        raise InputError(
+            f"{there[0]} exists and may hold choices: give another name, or --replace."
+        )
+    if not locate(folder).is_dir():
+        raise InputError(f"There is no folder of images {folder!r}: give its path.")
     rows = image_search.read_captions(captions)
     encoder = loading.load(registry.get_model(model), checkpoint)
     cache = page.with_suffix(".cache")
-    found = image_search.candidates(
-        encoder, rows, folder, number, min_side, max_ratio, cache
-    )
-    print(
-        f"{image_search.write(found, page.with_suffix('.csv'))}: {len(found)} candidates."
-    )
+    found = image_search.candidates(encoder, rows, folder, cache=cache, **rules)
+    print(f"{image_search.write(found, table)}: {len(found)} candidates.")
     print(image_sheet.write_html(found, page))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from atlas_study.commands.results import COUNT, SEED
 from babelatlas.base.errors import InputError
 
 
@@ -171,9 +172,15 @@ def read_sheet(
 OF_CAPTIONS = [
     click.option("--images", required=True, help="The folder of the pictures."),
     click.option("--language", required=True, help="Its code, such as de."),
-    click.option("--number", default=100, show_default=True, help="Pictures on it."),
     click.option(
-        "--seed", default=0, show_default=True, help="Another one draws another sample."
+        "--number", default=100, show_default=True, type=COUNT, help="Pictures on it."
+    ),
+    click.option(
+        "--seed",
+        default=0,
+        show_default=True,
+        type=SEED,
+        help="Another one draws another sample.",
     ),
     click.option("--output", required=True, help="A .html file, with its pictures."),
     click.option("--replace", is_flag=True, help="Write over a file that is there."),

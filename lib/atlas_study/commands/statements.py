@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from atlas_study.commands.results import COUNT, SEED
 from babelatlas.base.errors import InputError
 
 REPLACE = click.option(
@@ -43,9 +44,15 @@ def statements() -> None:
     "--chapters", default="", help="A CSV file of semantic fields: concept, chapter."
 )
 @click.option(
-    "--number", default=4, show_default=True, help="Statements of each concept."
+    "--number",
+    default=4,
+    show_default=True,
+    type=COUNT,
+    help="Statements of each concept.",
 )
-@click.option("--seed", default=0, show_default=True, help="Of the images drawn.")
+@click.option(
+    "--seed", default=0, show_default=True, type=SEED, help="Of the images drawn."
+)
 @REPLACE
 def write_sheet(
     images: str,
@@ -113,8 +120,12 @@ def read_sheets(sheets: tuple[str, ...], output: str, replace: bool) -> None:
 )
 @LANGUAGE
 @click.option("--output", required=True, help="An .html file, for a browser.")
-@click.option("--number", default=200, show_default=True, help="Pairs on the sheet.")
-@click.option("--seed", default=0, show_default=True, help="Of the pairs drawn.")
+@click.option(
+    "--number", default=200, show_default=True, type=COUNT, help="Pairs on the sheet."
+)
+@click.option(
+    "--seed", default=0, show_default=True, type=SEED, help="Of the pairs drawn."
+)
 @REPLACE
 def write_labels(
     table: str,

@@ -327,6 +327,12 @@ def _check_datasets(config: Config) -> None:
         with_images,
         "data sets to classify or of statements",
     )
+    featured = [datasets.get_dataset(name) for name in config.image_features]
+    if len(featured) == 1 and featured[0].task == "zero-shot":
+        raise InputError(
+            f"The config's 'image_features' names {featured[0].name!r} alone, and groups"
+            " of images are compared: name a second data set."
+        )
     fit = [
         name
         for name, entry in entries.items()
@@ -435,6 +441,12 @@ def _check_gated_fusion(config: Config) -> None:
     evaluated, or has nothing to learn from.
     """
     _check_among("gated_fusion", config.gated_fusion, config.translators, "translators")
+    tasks = {datasets.get_dataset(name).task for name in config.datasets}
+    if config.gated_fusion and "disambiguation" not in tasks:
+        raise InputError(
+            "The config's 'gated_fusion' trains translators for data sets of ambiguous"
+            " words or sentences, and it names none: add one, such as commute."
+        )
     for name, wanted in config.gated_fusion.items():
         what = f"The config's gated_fusion {name!r}"
         if name in translators.names():
@@ -476,6 +488,11 @@ def _listed_captioners(config: Config) -> list:
     return [captioners.get_captioner(name) for name in names]
 
 
+# Parameters of notebooks that name tables of the user's, as files with these endings.
+TABLES_GIVEN = ("regions", "comparisons", "ratings", "people_labels", "further_images")
+TABLE_ENDS = (".parquet", ".csv")
+
+
 def absent(config: Config) -> dict[str, str]:
     """Return the paths of a config at which nothing is, each with what the config calls
     it.
@@ -494,9 +511,10 @@ def absent(config: Config) -> dict[str, str]:
     for name, wanted in config.gated_fusion.items():
         places[f"gated_fusion {name!r}"] = wanted.files()
     given = [one.get(key, "") for one in config.parameters.values() for key in PROMPTS]
-    places["prompts"] = [
-        name for name in texts_in(given) if name.endswith((".parquet", ".csv"))
-    ]
+    places["prompts"] = [name for name in texts_in(given) if name.endswith(TABLE_ENDS)]
+    for key in TABLES_GIVEN:
+        given = [one.get(key, "") for one in config.parameters.values()]
+        places[key] = [name for name in texts_in(given) if name.endswith(TABLE_ENDS)]
     return {
         path: key
         for key, some in places.items()

@@ -845,7 +845,9 @@ class Plan:
         known = self._datasets_of(notebook, job)
         own_files = [self.config.place(model), *self._training_files(adapted)]
         if notebook == "75_gated_fusion":
-            own_files += self.config.gated_fusion[name].files()
+            fusion = self.config.gated_fusion[name]
+            own_files += [*fusion.files(), self.config.place(fusion.image_model)]
+            model = fusion.image_model
         # A table of pictures stands next to them.
         own_files += [_folder(entry.images) for entry in known if entry.custom]
         published = flat(
@@ -873,13 +875,20 @@ class Plan:
         of a notebook: path -> sum.
         """
         values = texts_in(self.configured(notebook))
-        paths = [path for path in values if "/" in path and not self._is_ours(path)]
+        tables_too = (".csv", ".parquet")
+        paths = [
+            path
+            for path in values
+            if ("/" in path or path.endswith(tables_too)) and not self._is_ours(path)
+        ]
         return {path: self.contents(path) for path in paths if _is_there(path)}
 
     def _datasets_of(self, notebook: str, job: Job) -> list:
         """Return the entries of the data sets that a job reads."""
         if notebook == "76_protocols":
             names = self.config.protocol_datasets
+        elif notebook == "79_image_features":
+            names = self.config.image_features
         elif notebook == "73_adapt":
             names = self.of_task("zero-shot")[:1]
         else:

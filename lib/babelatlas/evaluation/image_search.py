@@ -87,7 +87,7 @@ def most_similar(
     caption_vectors: np.ndarray,
     images: pd.DataFrame,
     image_vectors: np.ndarray,
-    n: int = N_CANDIDATES,
+    number: int = N_CANDIDATES,
 ) -> pd.DataFrame:
     """Return for each caption the `n` images with the highest cosine similarity, the
     first of equal ones: columns of both tables, similarity and rank from 1.
@@ -117,7 +117,7 @@ def candidates(
     encoder: Encoder,
     captions: pd.DataFrame,
     folder: str | os.PathLike,
-    n: int = N_CANDIDATES,
+    number: int = N_CANDIDATES,
     min_side: int = MIN_SIDE,
     max_ratio: float = MAX_RATIO,
     cache: str | os.PathLike = "",
@@ -142,7 +142,7 @@ def candidates(
     for start in range(0, len(images), PART):
         part = images.iloc[start : start + PART].reset_index(drop=True)
         vectors = embedding.embed_images(encoder, part["path"].tolist(), cache, True)
-        best.append(most_similar(captions, texts, part, vectors, n))
+        best.append(most_similar(captions, texts, part, vectors, number))
     found = pd.concat(best, ignore_index=True)
     found["place"] = found["image"].map(
         {image: place for place, image in enumerate(captions["image"])}
@@ -151,7 +151,7 @@ def candidates(
         ["place", "similarity"], ascending=[True, False], kind="stable"
     )
     found["rank"] = found.groupby("place").cumcount() + 1
-    found = found[found["rank"] <= n].assign(chosen="")
+    found = found[found["rank"] <= number].assign(chosen="")
     return found[COLUMNS].reset_index(drop=True)
 
 
