@@ -9,6 +9,7 @@ import pytest
 from atlas_study.chapters import captioning as reported
 from babelatlas.analysis import side_by_side
 from babelatlas.base.errors import InputError
+from babelatlas.evaluation import captioning
 
 PAIR = {"dataset": "d", "lang": "en", "base": "p", "model": "q"}
 FAST = {"n_resamples": 50}
@@ -70,6 +71,19 @@ def test_a_difference_is_that_of_the_means_over_the_images_of_both():
     compared = side_by_side.differences(scores(p=[1, 2], q=[2, 4]), **FAST)
     both = side_by_side.joined(gained, compared).iloc[0]
     assert (both["gain"], both["difference"]) == (1, 1.5)
+
+
+def test_models_with_the_same_captions_do_not_differ_whatever_else_one_captioned():
+    images = ["0", "1", "2"]
+    texts = ["a cat on a mat", "the dog", "a cat and a dog"]
+    people = {"captions": "people", "lang": "en", "number": 0}
+    known = pd.DataFrame({"image": images, "caption": texts}).assign(**people)
+    ours = pd.DataFrame({"image": images, "caption": ["a cat", "a dog", "a dog"]})
+    ours = ours.assign(dataset="d", lang="en")
+    both = pd.concat([ours.assign(model="q"), ours.head(2).assign(model="p")])
+    row = side_by_side.differences(captioning.score(both, known), **FAST).iloc[0]
+    assert row["n"] == 2
+    assert row["difference"] == pytest.approx(0, abs=1e-12)
 
 
 def printed():

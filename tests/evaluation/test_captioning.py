@@ -3,6 +3,7 @@ pycocoevalcap where it is installed.
 """
 
 import math
+import unicodedata
 from collections import Counter
 
 import numpy as np
@@ -128,6 +129,10 @@ def test_references_must_be_there_for_each_caption():
         ("ab cd", "en", "characters", ["a", "b", "c", "d"]),
         ("แมว", "th", "whitespace", ["แมว"]),
         ("", "en", "whitespace", []),
+        ("xe đạp màu đỏ", "vi", "whitespace", ["xe", "đạp", "màu", "đỏ"]),
+        ("ca\u00adfe\u0301 \u200f", "fr", "whitespace", ["café"]),
+        ("می\u200cرود", "fa", "whitespace", ["می\u200cرود"]),
+        ("می\u200c", "fa", "characters", ["م", "ی\u200c"]),
     ],
 )
 def test_captions_are_split_as_the_setting_says(text, lang, tokenization, tokens):
@@ -163,14 +168,59 @@ def test_each_caption_is_scored_with_each_set_of_references():
     assert by_people.tolist() == captioning.cider(ours, theirs).tolist()
 
 
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_a_caption_equal_to_its_reference_scores_10_in_each_form_of_unicode(form):
+    texts = ["một chiếc xe đạp màu đỏ", "hai con chó đang chạy"]
+    ours = written([unicodedata.normalize(form, text) for text in texts], "vi")
+    scores = captioning.score(ours, references(texts, "vi"))
+    assert scores["value"].tolist() == pytest.approx([10, 10])
+
+
+def test_a_caption_has_the_same_score_whatever_else_its_model_captioned():
+    both = pd.concat([references(), references(["the cat", "a dog"]).assign(number=1)])
+    more = references(["a red bus", "a cat on a bus"]).assign(image=["2", "3"])
+    known = pd.concat([both, more])
+    few = written(model="few").head(1)
+    everything = pd.concat([written(model="all"), written(model="all")])
+    everything["image"] = ["0", "1", "2", "3"]
+    together = captioning.score(pd.concat([few, everything]), known)
+    first = together[together["image"] == "0"].set_index("model")["value"]
+    assert first["few"] == pytest.approx(first["all"])
+    alone = captioning.score(few, known)["value"].tolist()
+    assert alone == pytest.approx([first["few"]])
+    assert alone[0] > 0
+    documents = [["a cat", "the cat"], ["the dog", "a dog"], ["a red bus"]]
+    documents = [*documents, ["a cat on a bus"]]
+    split = [[text.split() for text in texts] for texts in documents]
+    expected = slow_cider([["a", "cat"], [], [], []], split, damped=True)[0]
+    assert alone[0] == pytest.approx(expected)
+
+
+def test_references_of_one_image_alone_are_named_and_not_scored(capsys):
+    only = references().head(1)
+    message = "references 'people' in English are of one image"
+    with pytest.raises(InputError, match=message):
+        captioning.score(written(), only)
+    both = pd.concat([references(name="others"), only])
+    scores = captioning.score(written(), both)
+    assert set(scores["captions"]) == {"others"}
+    assert message in capsys.readouterr().err
+
+
+def test_an_image_with_two_regions_is_refused():
+    homes = pd.DataFrame({"image": ["1", "1"], "region": ["sw", "de"]})
+    with pytest.raises(InputError, match=r"image\(s\) twice, the first 1"):
+        captioning.score(written(), references(), regions=homes)
+
+
 def test_a_language_without_references_in_a_set_is_left_out_for_the_set():
     generated = pd.concat([written(), written(lang="de")])
     assert set(captioning.score(generated, references())["lang"]) == {"en"}
 
 
 def test_an_image_without_references_in_a_set_is_left_out_for_the_set():
-    both = pd.concat([references(), references(name="few").head(1)])
-    scores = captioning.score(written(), both)
+    few = references(name="few").assign(image=["0", "2"])
+    scores = captioning.score(written(), pd.concat([references(), few]))
     counts = scores.groupby("captions").size()
     assert counts.to_dict() == {"few": 1, "people": 2}
 

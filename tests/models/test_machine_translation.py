@@ -158,6 +158,55 @@ def test_statements_in_several_languages_are_translated_into_english(
     assert word_list == [("sw", "en", 1), ("zh", "en", 1)], "each once"
 
 
+def translated(model, path, rows, target="de", **settings):
+    """Translate English texts, each with what is in its column image, into a file."""
+    table = pd.DataFrame(rows, columns=["text", "image"]).assign(lang="en")
+    machine_translation.translate_table(model, table, target, path, **settings)
+    return pd.read_csv(path)
+
+
+def test_translations_into_one_language_are_never_taken_for_another(
+    word_list, model, tmp_path
+):
+    path, rows = tmp_path / "out.csv", [("a cat", 1)]
+    assert translated(model, path, rows)["text"].tolist() == ["de a cat"]
+    before = path.read_bytes()
+    with pytest.raises(InputError, match=r"another target language \(expected sw, got"):
+        translated(model, path, rows, "sw")
+    with pytest.raises(InputError, match=r"number of beams \(expected 5, got 1\)"):
+        translated(model, path, rows, beams=5)
+    back = pd.DataFrame({"text": ["de a cat"], "lang": "de"})
+    with pytest.raises(InputError, match="another target language"):
+        machine_translation.translate_table(model, back, "en", path)
+    assert path.read_bytes() == before
+    assert word_list == [("en", "de", 1)]
+
+
+def test_another_table_with_the_same_output_deletes_no_translation(
+    word_list, model, tmp_path
+):
+    path = tmp_path / "out.csv"
+    translated(model, path, [("a cat", 1), ("a\r\ndog", 2)])
+    before = path.read_bytes()
+    with pytest.raises(InputError, match=r"2 of 2, the first 'a cat'\), which would"):
+        translated(model, path, [("a bus", 3)])
+    assert path.read_bytes() == before
+
+    longer = translated(model, path, [("a bus", 3), ("a\r\ndog", 2), ("a cat", 1)])
+    assert longer["text"].tolist() == ["de a bus", "de a\ndog", "de a cat"]
+    assert word_list == [("en", "de", 2), ("en", "de", 1)], "what was done is used"
+
+
+def test_other_columns_are_those_of_the_table_also_when_nothing_is_left(
+    word_list, model, tmp_path
+):
+    path = tmp_path / "out.csv"
+    translated(model, path, [("a cat", 1), ("a dog", 2)])
+    again = translated(model, path, [("a cat", 77), ("a dog", 78)])
+    assert again["image"].tolist() == [77, 78]
+    assert len(word_list) == 1
+
+
 @pytest.mark.parametrize(
     ("texts", "options", "said"),
     [
@@ -167,7 +216,7 @@ def test_statements_in_several_languages_are_translated_into_english(
         ("text\nboat\n", ("--into", "fr"), "does not know French"),
         ("text\nboat\n", ("--into", "xqx"), "no language with the code"),
         ("text\nboat\n", ("--into", "de", "--output", "de.txt"), "ends in .csv"),
-        ("text\nboat\n", ("--into", "de", "--output", "other.csv"), "other texts than"),
+        ("text\nboat\n", ("--into", "de", "--output", "other.csv"), "another model"),
     ],
 )
 def test_texts_that_cannot_be_translated_are_refused_in_a_sentence(

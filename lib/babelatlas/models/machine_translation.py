@@ -309,15 +309,20 @@ def translate_table(
 
     `table`: as `read_table` returns it. The columns of the output: `text` and `lang`, a
     text and its language that is not English, `english`, its counterpart, `source`, the
-    model; others stay. Each different text is translated once; rows without a text, or
-    a translation, are left out. The file is written after every 2,000 texts; a later
-    call goes on with the rest. Raises InputError for an `output` that another model
-    made, and where no side is English.
+    model, `into`, the language translated into, and `beams`; others stay. Each different
+    text is translated once; rows without a text, or a translation, are left out. The
+    file is written after every 2,000 texts and at the end; a later call goes on with
+    the rest, also of a longer table. Raises InputError for an `output` that was made
+    with another model, language or number of beams, or that has texts which `table`
+    lacks, and where no side is English.
     """
     path, target = tables.locate(output), languages.canonical(target)
     check_direction(table, target)
-    table = table[table["text"].str.strip() != ""]
-    done = _translations_so_far(path, target, model.source)
+    # A CSV file is read with line feeds alone.
+    plain = table["text"].str.replace("\r\n?", "\n", regex=True)
+    table = table.assign(text=plain)[plain.str.strip() != ""]
+    facts = {"source": model.source, "into": target, "beams": beams}
+    done = _translations_so_far(path, table, facts)
     options = {"target": target, "beams": beams, "batch_size": batch_size}
     for lang, texts in table.groupby("lang", sort=False)["text"]:
         left = [text for text in texts.unique() if (lang, text) not in done]
@@ -326,47 +331,75 @@ def translate_table(
             translations = translate(model, chunk, lang, **options)
             pairs = zip(chunk, translations, strict=True)
             done |= {(lang, text): translation for text, translation in pairs}
-            translated = _with_translations(table, done, target, model.source)
-            if len(translated):
-                with tables.beside(path) as part:
-                    translated.to_csv(part, index=False)
+            _write_rows(_with_translations(table, done, facts), path)
             n_done = begin + len(chunk)
             print(f"{lang} to {target}: {n_done:,} of {len(left):,} texts", flush=True)
-    return _with_translations(table, done, target, model.source)
+    translated = _with_translations(table, done, facts)
+    _write_rows(translated, path)
+    return translated
 
 
-def _with_translations(
-    table: pd.DataFrame, done: dict, target: str, source: str
-) -> pd.DataFrame:
+def _write_rows(table: pd.DataFrame, path: Path) -> None:
+    """Write a CSV file; none without rows, which no reader takes."""
+    if len(table):
+        with tables.beside(path) as part:
+            table.to_csv(part, index=False)
+
+
+def _with_translations(table: pd.DataFrame, done: dict, facts: dict) -> pd.DataFrame:
     """Return the rows of a table that have a translation, as `translate_table` does."""
     keys = zip(table["lang"], table["text"], strict=True)
-    translation = pd.Series([done.get(key, "") for key in keys], table.index)
+    translation = pd.Series([done.get(key, "") for key in keys], table.index, dtype=str)
+    target = facts["into"]
     if target == ENGLISH:
         translated = table.assign(english=translation)
     else:
         translated = table.assign(text=translation, english=table["text"], lang=target)
     first = ["text", "english", "lang"]
-    rest = [name for name in translated if name not in (*first, "source")]
-    translated = translated[translation != ""].assign(source=source)
-    return translated[[*first, *rest, "source"]]
+    rest = [name for name in translated if name not in (*first, *facts)]
+    translated = translated[translation != ""].assign(**facts)
+    return translated[[*first, *rest, *facts]]
 
 
 def _translations_so_far(
-    path: Path, target: str, source: str
+    path: Path, table: pd.DataFrame, facts: dict
 ) -> dict[tuple[str, str], str]:
     """Return the translations in the file of an earlier call: language and text ->
-    translation; InputError where another model made them.
+    translation; InputError where it was made by other means, or of texts that the
+    table lacks.
     """
     if not path.exists():
         return {}
     before = own_tables.read(path, "translations", ["text", "english", "lang"])
-    if set(before.get("source", [""])) != {source}:
+    _check_facts(before, facts, path)
+    if facts["into"] == ENGLISH:
+        keys = list(zip(before["lang"], before["text"], strict=True))
+        done = dict(zip(keys, before["english"], strict=True))
+    else:
+        keys = [(ENGLISH, text) for text in before["english"]]
+        done = dict(zip(keys, before["text"], strict=True))
+    asked = set(zip(table["lang"], table["text"], strict=True))
+    others = [text for lang, text in done if (lang, text) not in asked]
+    if others:
         raise InputError(
-            f"The file {path} holds other texts than translations by {source}: give"
-            " another --output, or delete it."
+            f"The file {path} holds translations of texts that are not among those to"
+            f" translate ({len(others):,} of {len(done):,}, the first"
+            f" {others[0]!r}), which would be lost: give another --output, or delete it."
         )
-    if target == ENGLISH:
-        keys = zip(before["lang"], before["text"], strict=True)
-        return dict(zip(keys, before["english"], strict=True))
-    keys = [(ENGLISH, text) for text in before["english"]]
-    return dict(zip(keys, before["text"], strict=True))
+    return done
+
+
+def _check_facts(before: pd.DataFrame, facts: dict, path: Path) -> None:
+    """Raise InputError unless all rows of an earlier call have its facts."""
+    names = {"source": "model", "into": "target language", "beams": "number of beams"}
+    faults = []
+    for column, value in facts.items():
+        stored = sorted(set(before[column])) if column in before else ["none"]
+        if stored != [str(value)]:
+            got = ", ".join(stored)
+            faults.append(f"{names[column]} (expected {value}, got {got})")
+    if faults:
+        raise InputError(
+            f"The file {path} holds translations with another {' and '.join(faults)}:"
+            " give another --output, or delete it."
+        )
