@@ -102,6 +102,11 @@ def test_an_alternative_counts_where_it_was_the_label_that_was_taken():
     )
     found = chapter.with_alternatives(rows, predictions, label_set)
     assert found["n_alternative"].tolist() == [2, 0]
+    with pytest.raises(InputError, match="no stored predictions"):
+        chapter.with_alternatives(rows.assign(model="other"), predictions, label_set)
+    perfect = rows.assign(model="other", n_correct=2.0)
+    found = chapter.with_alternatives(perfect, predictions, label_set)
+    assert found["n_alternative"].tolist() == [0, 0]
 
 
 def test_gains_are_shares_of_the_photographs_by_language(rows):

@@ -92,11 +92,74 @@ def test_the_share_between_classes_is_that_of_the_simulated_outcomes():
 
 def test_more_images_of_a_class_need_fewer_classes_and_more_images():
     share = pd.Series({"value": 0.2, "ci_low": 0.0, "ci_high": 0.5})
-    table = chapter.by_images(0.05, share, 3, 0.8, [1, 4])
+    table = chapter.by_images(0.05, share, (3, 0.8), [1, 4])
     assert table["value"][0] == chapter.needed(0.05, 3, 0.8)
     assert table["value"][1] == chapter.needed(0.05 * 0.4, 3, 0.8)
     assert table["ci_low"][1] < table["value"][1] < table["ci_high"][1]
     assert chapter.image_table(table)["classes needed"][0] == "438"
+
+
+def test_few_are_enough_for_large_effects_and_as_many_as_the_t_test_asks_for():
+    for effect, power, expected in [
+        (9, 0.8, 3),
+        (10, 0.8, 3),
+        (12, 0.8, 2),
+        (2, 0.8, 5),
+    ]:
+        assert chapter.needed((0.03 / effect) ** 2, 3, power) == expected
+    generator = np.random.default_rng(0)
+    t = scipy_stats.ttest_1samp(generator.normal(10, 1, (4000, 2)), 0, axis=1)
+    found = chapter.power_of(0.003**2, 3, [2])[0]
+    assert found == pytest.approx((t.pvalue < 0.05).mean(), abs=0.03)
+    effects = np.linspace(0.5, 99, 200)
+    powers = [chapter.power_of((0.03 / e) ** 2, 3, range(2, 30)) for e in effects]
+    assert (np.diff(powers, axis=0) > -1e-6).all()
+
+
+@pytest.mark.parametrize("values", [[], [0.05]])
+@pytest.mark.parametrize("kind", [chapter.CLASSES, chapter.LANGUAGES])
+def test_fewer_than_two_differences_are_no_plan(kind, values):
+    with pytest.raises(InputError, match=f"at least 2 {kind}, got {len(values)}"):
+        chapter.plan(kind, np.array(values), 3, 0.8, 50, 0)
+    with pytest.raises(InputError, match="variance of the differences is nan"):
+        chapter.needed(np.nan, 3, 0.8)
+
+
+@pytest.mark.parametrize("images", [1, 10])
+def test_a_constant_number_of_images_leaves_the_share_unknown(images):
+    values = np.random.default_rng(0).normal(0, 0.3, 50)
+    differences = pd.DataFrame({"lang": "de", "wnid": range(50), "value": values})
+    share = chapter.share_of_classes(differences.assign(n_images=images), 50, 0)
+    assert share[["value", "ci_low", "ci_high"]].isna().all()
+    table = chapter.by_images(0.05, share, (3, 0.8), [1, 10, 50], [images])
+    of_data = table[table["images"] == images].iloc[0]
+    assert of_data["ci_low"] == of_data["ci_high"] == chapter.needed(0.05, 3, 0.8)
+    assert "to" in chapter.image_table(table)["classes needed"].iloc[-1]
+    assert "cannot be known of photos" in chapter.share_text(share, "photos")
+
+
+def test_classes_that_differ_alike_with_any_number_of_images_have_the_whole_share():
+    n_images = np.tile([1, 1, 4, 4], 50)
+    spread = np.where(n_images == 4, 0.3, 0.1)
+    differences = pd.DataFrame(
+        {
+            "lang": "de",
+            "wnid": range(200),
+            "value": spread * np.tile([1, -1], 100),
+            "n_images": n_images,
+        }
+    )
+    assert chapter.share_of_classes(differences, 50, 0)["value"] == 1
+
+
+def test_a_plan_from_means_of_several_images_is_that_from_single_ones():
+    share = pd.Series({"value": 0.2, "ci_low": 0.0, "ci_high": 0.5})
+    of_mean = 0.05 * (0.2 + 0.8 / 50)
+    table = chapter.by_images(of_mean, share, (3, 0.8), [1, 50], [50, 50])
+    assert table["value"][0] == chapter.needed(0.05, 3, 0.8)
+    assert table["value"][1] == chapter.needed(of_mean, 3, 0.8)
+    assert (table["ci_low"] <= table["value"]).all()
+    assert (table["value"] <= table["ci_high"]).all()
 
 
 def test_outcomes_of_a_run_count_before_those_that_ship(tmp_path):

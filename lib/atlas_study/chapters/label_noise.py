@@ -198,8 +198,10 @@ def with_alternatives(
     of another class, but is listed as an alternative of the image's own, too.
 
     `predictions`: schema `predictions`; `label_set`: schema `labels`. Words are compared
-    without case.
+    without case. Raises InputError for a model that is wrong on images and has no
+    predictions.
     """
+    _check_predictions(rows, predictions)
     words = label_set[["lang", "wnid", "label"]]
     words = words.assign(text=words["label"].str.casefold())
     alternatives = label_set[["lang", "wnid", "alternatives"]].explode("alternatives")
@@ -217,6 +219,17 @@ def with_alternatives(
     counts = also_right.groupby(key, as_index=False)["n_images"].sum()
     counts = counts.rename(columns={"n_images": "n_alternative"})
     return rows.merge(counts, on=key, how="left").fillna({"n_alternative": 0})
+
+
+def _check_predictions(rows: pd.DataFrame, predictions: pd.DataFrame) -> None:
+    is_wrong = rows["n_correct"] < rows["n_images"]
+    absent = set(rows.loc[is_wrong, "model"]) - set(predictions["model"])
+    if absent:
+        raise InputError(
+            "There are no stored predictions, which alternative labels are counted by,"
+            f" of {', '.join(map(repr, sorted(absent)))}: leave it out of model and"
+            " others."
+        )
 
 
 def alternative_gains(rows: pd.DataFrame, n_resamples: int, seed: int) -> pd.DataFrame:

@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from scipy import special, stats
 from statsmodels.stats.power import TTestPower
 
 from babelatlas.analysis import real_models, real_run
@@ -24,6 +25,10 @@ from babelatlas.stats import bootstrap, permutation, proportions
 ALPHA = 0.05
 CLASSES, LANGUAGES = "classes", "languages"
 ENDS = ["ci_low", "ci_high"]
+# An effect, in standard deviations, of which two values are enough at any power.
+LARGEST_EFFECT = 100
+# The least coefficient of variation of 1/m, m images of a class, that shows a share.
+LEAST_VARIATION = 0.1
 # Patterns of signs of each simulated test.
 N_PATTERNS = 500
 
@@ -107,6 +112,15 @@ def in_language(differences: pd.DataFrame, lang: str, difference: float) -> np.n
     return values
 
 
+def images_in(differences: pd.DataFrame, lang: str) -> np.ndarray:
+    """Return how many images each class of a language has; raise InputError for one
+    without classes.
+    """
+    present = differences["lang"].unique()
+    (code,) = languages.among([lang], present, "The table of outcomes")
+    return differences.loc[differences["lang"] == code, "n_images"].to_numpy()
+
+
 def language_differences(
     board: tuple[str, str, str, str], first: str, second: str
 ) -> pd.Series:
@@ -135,7 +149,8 @@ def share_of_classes(
 
     The squared deviation of a class with m images from its language's mean has the
     expectation s_class² + s_image² / m; both by least squares over classes and
-    languages. Classes are resampled.
+    languages, at least 0. Classes are resampled. All NaN where the numbers of images
+    vary too little (LEAST_VARIATION) to tell the two apart.
     """
     mean = differences.groupby("lang")["value"].transform("mean")
     squared = (differences["value"] - mean) ** 2
@@ -154,10 +169,14 @@ def share_of_classes(
     weights = np.vstack([np.ones(len(by_class)), weights])
     n, x, y, xx, xy = (weights @ by_class.to_numpy()).T
     spread = n * xx - x**2
+    is_known = spread > (LEAST_VARIATION * x) ** 2
     with np.errstate(invalid="ignore", divide="ignore"):
         of_images = (n * xy - x * y) / spread
-        of_classes = (y - of_images * x) / n
-        share = np.clip(of_classes / (of_classes + of_images), 0, 1)
+        of_classes = np.maximum((y - of_images * x) / n, 0)
+        of_images = np.maximum(of_images, 0)
+        share = np.where(is_known, of_classes / (of_classes + of_images), np.nan)
+    if np.isnan(share[0]):
+        share[:] = np.nan
     several = differences.loc[differences["n_images"] > 1, "wnid"].nunique()
     low, high = bootstrap.percentile_interval(share[1:])
     return pd.Series(
@@ -194,19 +213,35 @@ def needed(variance_of_one: float, difference: float, power: float) -> float:
     >>> round(needed(0.25, 10, 0.8))
     199
     """
-    least_sd = difference / 100 / 10  # with an effect of ten times that two are enough
-    if variance_of_one <= least_sd**2:
-        return 2.0
-    effect = difference / 100 / np.sqrt(variance_of_one)
+    if not np.isfinite(variance_of_one):
+        raise InputError(
+            f"The variance of the differences is {variance_of_one:g}, of which no plan"
+            " can be made: choose models and a data set with several outcomes."
+        )
+    effect = _effect(variance_of_one, difference)
+    if effect > 1:  # statsmodels does not always find so few
+        numbers = np.arange(2, 1000)
+        is_enough = power_of(variance_of_one, difference, numbers) >= power
+        return float(numbers[is_enough.argmax()])
     n = TTestPower().solve_power(effect, alpha=ALPHA, power=power)
     return float(max(2, np.ceil(np.ravel(n)[0])))
 
 
+def _effect(variance_of_one: float, difference: float) -> float:
+    """Return the difference (points) in standard deviations, LARGEST_EFFECT at most."""
+    least_sd = difference / 100 / LARGEST_EFFECT
+    return difference / 100 / max(np.sqrt(max(variance_of_one, 0)), least_sd)
+
+
 def power_of(variance_of_one: float, difference: float, n: Sequence[int]) -> np.ndarray:
     """Return the power of the paired t test with n classes or languages, for each n."""
-    effect = difference / 100 / np.sqrt(variance_of_one)
-    power = TTestPower().power(effect, np.asarray(n, float), ALPHA)
-    return np.asarray(power, float)
+    n = np.asarray(n, float)
+    least = stats.t.ppf(1 - ALPHA / 2, n - 1)
+    noncentrality = n * _effect(variance_of_one, difference) ** 2
+    # The square of t, as the noncentral t of scipy has gaps. What is left undefined has
+    # a noncentrality so large that the power is 1.
+    missed = special.ncfdtr(1, n - 1, noncentrality, least**2)
+    return 1 - np.nan_to_num(missed, nan=0.0)
 
 
 def plan(
@@ -219,7 +254,14 @@ def plan(
 ) -> pd.Series:
     """Return how many classes or languages (`kind`) are needed: value, ci_low, ci_high
     (over those that there are), n, variance (of one), sd (points).
+
+    Raises InputError for fewer than two differences.
     """
+    if len(values) < 2:
+        raise InputError(
+            f"A plan needs the differences of two models on at least 2 {kind}, got"
+            f" {len(values)}: choose models with more {kind} in common."
+        )
     of_one = variance(kind, values, difference)[0]
     weights = bootstrap.resample_weights(len(values), n_resamples, seed)
     resampled = variance(kind, values, difference, weights)
@@ -233,23 +275,30 @@ def plan(
 def by_images(
     variance_of_one: float,
     share: pd.Series,
-    difference: float,
-    power: float,
+    goal: tuple[float, float],
     images_per_class: Sequence[int],
+    n_images: Sequence[int] = (1,),
 ) -> pd.DataFrame:
     """Return how many classes are needed with m images of each: images, value, ci_low,
     ci_high (with the ends of the interval of `share_of_classes`).
 
-    The difference on a class of m images has the variance of one image's times share +
-    (1 - share) / m.
+    `variance_of_one`: of the difference on a class with as many images as `n_images`
+    has on average over 1/m; `goal`: difference (points) and power. The difference on a
+    class of m images has the variance of one image's times share + (1 - share) / m.
+
+    Of a share that is not known (NaN) the ends are those of the shares 0 and 1, and the
+    value is NaN.
     """
+    is_known = np.isfinite(share["value"])
+    shares = share[["value", *ENDS]].to_numpy(float) if is_known else np.array([0, 1])
+    inverse = np.mean(1 / np.asarray(n_images, float))
+    of_data = shares + (1 - shares) * inverse
     rows = []
     for images in images_per_class:
-        factors = share[["value", *ENDS]] + (1 - share[["value", *ENDS]]) / images
-        numbers = [
-            needed(variance_of_one * factor, difference, power) for factor in factors
-        ]
-        rows.append([images, *numbers])
+        factors = (shares + (1 - shares) / images) / of_data
+        numbers = [needed(variance_of_one * factor, *goal) for factor in factors]
+        value = numbers[0] if is_known else np.nan
+        rows.append([images, value, min(numbers), max(numbers)])
     return pd.DataFrame(rows, columns=["images", "value", *ENDS])
 
 
@@ -402,25 +451,54 @@ def draw(curves: pd.DataFrame, variances: dict[str, float], settings: dict) -> A
 def number_text(row: pd.Series) -> str:
     """Return a number that is needed, with its interval, as text."""
     low, high = row["ci_low"], row["ci_high"]
+    if np.isnan(row["value"]):
+        return f"{low:,.0f}" if low == high else f"{low:,.0f} to {high:,.0f}"
     if low == high:
         return f"{row['value']:,.0f}"
     return f"{row['value']:,.0f} ({low:,.0f} to {high:,.0f})"
 
 
 def image_table(table: pd.DataFrame) -> pd.DataFrame:
-    """Return `by_images` as a reader sees it."""
+    """Return `by_images` as a reader sees it; images in all for the most classes where
+    the share between classes is not known.
+    """
+    classes = table["value"].fillna(table["ci_high"])
     return pd.DataFrame(
         {
             "images of a class": table["images"],
             "classes needed": table.apply(number_text, axis=1),
-            "images in all": (table["images"] * table["value"]).astype(int),
+            "images in all": (table["images"] * classes).astype(int),
         }
     )
 
 
-def share_text(share: pd.Series) -> str:
-    """Return the share of the variance between classes as text, in percent."""
-    return formatting.intervals(share.to_frame().T, ".0f").iloc[0]
+def share_text(share: pd.Series, dataset: str) -> str:
+    """Return which part of the variance lies between classes, as a sentence."""
+    if np.isnan(share["value"]):
+        return (
+            f"Which share of the variance lies between classes cannot be known of {dataset}"
+            " with (nearly) as many images of every class: for shares from 0 to 100 %."
+        )
+    text = formatting.intervals(share.to_frame().T, ".0f").iloc[0]
+    several = formatting.counted(int(share["n_classes"]), "class")
+    return (
+        f"Between classes lies {text} % of the variance of a difference, as on {dataset};"
+        f" 95 % intervals over classes of this share, of which {several} have several"
+        " images."
+    )
+
+
+def images_text(n_images: Sequence[int], dataset: str) -> str:
+    """Return how many images the classes of a data set have, as text.
+
+    >>> images_text([1, 1], "photos"), images_text([2, 3], "drawings")
+    ('an image each', 'as many images each as in drawings')
+    """
+    return (
+        "an image each"
+        if max(n_images) == 1
+        else f"as many images each as in {dataset}"
+    )
 
 
 def language_verdict(row: pd.Series) -> str:
