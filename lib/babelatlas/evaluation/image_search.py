@@ -89,7 +89,7 @@ def most_similar(
     image_vectors: np.ndarray,
     number: int = N_CANDIDATES,
 ) -> pd.DataFrame:
-    """Return for each caption the `n` images with the highest cosine similarity, the
+    """Return for each caption the `number` images with the highest cosine similarity, the
     first of equal ones: columns of both tables, similarity and rank from 1.
 
     `caption_vectors` (captions, d) and `image_vectors` (images, d) belong to the rows of
@@ -98,7 +98,7 @@ def most_similar(
     similarity = (
         zeroshot.normalise(caption_vectors) @ zeroshot.normalise(image_vectors).T
     )
-    order = np.argsort(-similarity, axis=1, kind="stable")[:, :n]
+    order = np.argsort(-similarity, axis=1, kind="stable")[:, :number]
     n_found = order.shape[1]
     rows = np.repeat(np.arange(len(captions)), n_found)
     columns = order.ravel()
