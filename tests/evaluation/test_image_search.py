@@ -45,7 +45,7 @@ def test_the_most_similar_images_are_those_of_a_sort_of_all_cosines():
     rng = np.random.default_rng(0)
     texts, images = rng.normal(size=(2, 5)), rng.normal(size=(9, 5))
     table = pd.DataFrame({"path": [f"{row}.png" for row in range(9)]})
-    found = image_search.most_similar(CAPTIONS, texts, table, images, n=4)
+    found = image_search.most_similar(CAPTIONS, texts, table, images, number=4)
     for row, image in enumerate(CAPTIONS["image"]):
         cosines = [
             texts[row] @ vector / np.linalg.norm(texts[row]) / np.linalg.norm(vector)
