@@ -1,6 +1,8 @@
 """Overlap of errors: against cases done by hand and against simulated errors."""
 
+from collections import Counter
 from itertools import combinations, product
+from math import comb
 
 import numpy as np
 import pandas as pd
@@ -85,7 +87,7 @@ def test_independent_errors_on_few_common_words_are_rarely_significant():
         excess.append(found["excess"])
     assert found["n_shared"] <= 4
     assert abs(np.mean(excess)) < 0.01
-    # Of 200 at 5 %, between 1 and 19 with a probability of 99.9 %.
+    # Of 200 at 5 %, between 1 and 19 with a probability of 99 %.
     assert 1 <= sum(significant) <= 19
 
 
@@ -282,16 +284,27 @@ def slow_overlap(first, second):
     """IoU of two lists of errors (item, sense), and that of independent errors, by
     counting; the senses are counted apart.
     """
-    both, either, expected = 0, 0, 0.0
+    both, errors, by_chance = 0, 0, {0: 1.0}
     n_items = len(first)
     for sense in (0, 1):
         errors_1 = {item for item in range(n_items) if first[item][sense]}
         errors_2 = {item for item in range(n_items) if second[item][sense]}
         both += len(errors_1 & errors_2)
-        either += len(errors_1 | errors_2)
-        expected += len(errors_1) * len(errors_2) / n_items
-    by_chance = expected / (both + either - expected) if either else np.nan
-    return (both / either if either else np.nan), by_chance
+        errors += len(errors_1) + len(errors_2)
+        more = Counter()
+        for shared in range(min(len(errors_1), len(errors_2)) + 1):
+            ways = comb(len(errors_1), shared) * comb(
+                n_items - len(errors_1), len(errors_2) - shared
+            )
+            for before, probability in by_chance.items():
+                more[before + shared] += (
+                    probability * ways / comb(n_items, len(errors_2))
+                )
+        by_chance = more
+    if not errors:
+        return np.nan, np.nan
+    expected = sum(p * shared / (errors - shared) for shared, p in by_chance.items())
+    return both / (errors - both), expected
 
 
 def slow_errors(costs, metric):
