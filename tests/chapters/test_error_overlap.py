@@ -1,6 +1,8 @@
 """Overlap of errors: against cases done by hand and against simulated errors."""
 
-from itertools import combinations
+from collections import Counter
+from itertools import combinations, product
+from math import comb
 
 import numpy as np
 import pandas as pd
@@ -49,13 +51,100 @@ def test_shared_errors_are_intersection_over_union_on_the_items_that_both_have()
     y = [[1, 0], [nan, nan], [0, 0], [1, 1]]
     pairs = pd.DataFrame({"first": [0], "second": [1], "kind": "x and y"})
     found = error_overlap.mean_overlap(np.array([x, y]), pairs, n_resamples=200).iloc[0]
-    # On items 0, 2 and 3 x errs in a0, b0, b3 and y in a0, a3, b3: 2 of 4. By chance 1
-    # x 2 / 3 + 2 x 1 / 3 of them.
+    # On items 0, 2 and 3 x errs in a0, b0, b3 and y in a0, a3, b3: 2 of 4. By chance 2
+    # of 3 times in one sense, and in the other as well: 0, 1 or 2 in common.
     assert found["value"] == 0.5
-    assert found["expected"] == pytest.approx((4 / 3) / (6 - 4 / 3))
+    assert found["expected"] == pytest.approx((4 / 9) * (1 / 5) + (4 / 9) * (2 / 4))
     assert found["excess"] == pytest.approx(found["value"] - found["expected"])
     assert found["ci_low"] <= found["value"] <= found["ci_high"]
-    assert (found["pairs"], found["n"]) == (1, 4)
+    assert (found["pairs"], found["n"], found["n_shared"]) == (1, 3, 3)
+
+
+def test_chance_is_the_mean_over_all_ways_to_place_the_errors():
+    n, first, second = 4, (2, 1), (3, 2)
+    fixed = [set(range(errors)) for errors in first]
+    placed = [list(map(set, combinations(range(n), errors))) for errors in second]
+    values = []
+    for ways in product(*placed):
+        both = sum(len(a & b) for a, b in zip(fixed, ways, strict=True))
+        either = sum(len(a | b) for a, b in zip(fixed, ways, strict=True))
+        values.append(both / either)
+    found = error_overlap.chance_overlap(n, first, second)
+    assert found == pytest.approx(np.mean(values))
+
+
+def test_independent_errors_on_few_common_words_are_rarely_significant():
+    rng = np.random.default_rng(3)
+    has = rng.random((12, 24)) < 0.35
+    first, second = np.triu_indices(12, 1)
+    pairs = pd.DataFrame({"first": first, "second": second, "kind": "all"})
+    significant, excess = [], []
+    for seed in range(200):
+        errors = (rng.random((12, 24, 2)) < 0.4).astype(float)
+        errors[~has] = np.nan
+        found = error_overlap.mean_overlap(errors, pairs, 100, seed=seed).iloc[0]
+        significant.append(found["p"] < 0.05)
+        excess.append(found["excess"])
+    assert found["n_shared"] <= 4
+    assert abs(np.mean(excess)) < 0.01
+    # Of 200 at 5 %, between 1 and 19 with a probability of 99 %.
+    assert 1 <= sum(significant) <= 19
+
+
+def test_two_cells_with_no_item_or_one_in_common_have_no_p():
+    nan = np.nan
+    errors = np.array(
+        [[[1.0], [0.0], [nan]], [[nan], [nan], [1.0]], [[1.0], [nan], [0.0]]]
+    )
+    pairs = pd.DataFrame({"first": [0, 0], "second": [1, 2], "kind": ["none", "one"]})
+    none, one = error_overlap.mean_overlap(errors, pairs, n_resamples=50).to_dict(
+        "records"
+    )
+    assert np.isnan([none["n"], none["value"], none["p"], one["p"]]).all()
+    assert (one["n"], one["value"], one["expected"]) == (1, 1, 1)
+
+
+def photographs(monkeypatch, models, langs):
+    rows = [
+        ("imagenet-photos", model, lang, f"n{at}", at % 2, 1)
+        for model in models
+        for lang in langs
+        for at in range(4)
+    ]
+    columns = ["dataset", "model", "lang", "wnid", "n_correct", "n_images"]
+    table = pd.DataFrame(rows, columns=columns)
+    monkeypatch.setattr(error_overlap.real_run, "read", lambda *_: table)
+
+
+def test_one_model_in_one_language_has_no_photographs_to_compare(monkeypatch):
+    photographs(monkeypatch, ["m"], ["en", "de"])
+    assert error_overlap.on_photographs("x", ["m"], 24, 20, 0).overlap.empty
+    photographs(monkeypatch, ["m"], ["en"])
+    assert error_overlap.on_photographs("x", ["m"], 24, 20, 0).overlap.empty
+
+
+def test_a_model_without_photographs_is_named(monkeypatch):
+    photographs(monkeypatch, ["m"], ["de"])
+    with pytest.raises(InputError, match="openai-b32"):
+        error_overlap.on_photographs("x", ["openai-b32"], 24, 20, 0)
+
+
+def test_languages_without_a_common_word_are_not_counted():
+    costs = pd.concat(
+        [
+            table_of(RNG.normal(size=(3, 2, 2))).assign(model=model, lang=lang)
+            for model, lang in [("m", "de"), ("n", "de"), ("m", "fr"), ("n", "fr")]
+        ]
+    )
+    apart = (costs["model"] == "n") & (costs["lang"] == "fr")
+    costs["item"] = (
+        costs["item"].astype(str).mask(apart, "x" + costs["item"].astype(str))
+    )
+    costs = tables.categories(costs)
+    grids = error_overlap.error_grids(costs, dict.fromkeys("mn", "CLIP-like"), 10)
+    pairs = error_overlap.pairs_of_models(grids, ["m", "n"])
+    overlap = error_overlap.overlaps(grids, pairs, 20, 0)
+    assert set(error_overlap.with_models(overlap, pairs)["langs"]) == {1}
 
 
 def test_independent_errors_overlap_as_expected_and_copied_ones_more():
@@ -195,16 +284,27 @@ def slow_overlap(first, second):
     """IoU of two lists of errors (item, sense), and that of independent errors, by
     counting; the senses are counted apart.
     """
-    both, either, expected = 0, 0, 0.0
+    both, errors, by_chance = 0, 0, {0: 1.0}
     n_items = len(first)
     for sense in (0, 1):
         errors_1 = {item for item in range(n_items) if first[item][sense]}
         errors_2 = {item for item in range(n_items) if second[item][sense]}
         both += len(errors_1 & errors_2)
-        either += len(errors_1 | errors_2)
-        expected += len(errors_1) * len(errors_2) / n_items
-    by_chance = expected / (both + either - expected) if either else np.nan
-    return (both / either if either else np.nan), by_chance
+        errors += len(errors_1) + len(errors_2)
+        more = Counter()
+        for shared in range(min(len(errors_1), len(errors_2)) + 1):
+            ways = comb(len(errors_1), shared) * comb(
+                n_items - len(errors_1), len(errors_2) - shared
+            )
+            for before, probability in by_chance.items():
+                more[before + shared] += (
+                    probability * ways / comb(n_items, len(errors_2))
+                )
+        by_chance = more
+    if not errors:
+        return np.nan, np.nan
+    expected = sum(p * shared / (errors - shared) for shared, p in by_chance.items())
+    return both / (errors - both), expected
 
 
 def slow_errors(costs, metric):

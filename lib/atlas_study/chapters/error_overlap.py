@@ -5,11 +5,13 @@ Errors are arrays with the axes item and sense.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy import stats as scipy_stats
 
 from babelatlas.analysis import real_run
 from babelatlas.base import tables
@@ -56,26 +58,30 @@ def mean_overlap(
     `errors` (cell, item, sense): 1 for an error, 0 for none, NaN where a cell (a model
     in a language, say) has no such item. `pairs`, one row for each two cells: first,
     second (places in `errors`) and kind. The overlap of two cells is the intersection
-    over the union of their errors, on the items that both have; the expected one takes
-    the intersection that errors of the same frequency in each sense have by chance.
+    over the union of their errors, on the items that both have; the expected one is its
+    mean over all ways to place as many errors of each sense, `chance_overlap`.
     Columns: kind, value, ci_low, ci_high, expected, excess, excess_low, excess_high, p,
-    p_holm, pairs (those that err at all), n (items). Intervals resample items, both
-    senses together, the same for all cells. p (two-sided) is twice the share of
-    resamples in which the excess has the other sign, at least 2 / (n_resamples + 1),
-    made as careful as the interval by `expanded_p`; p_holm is corrected for all kinds.
-    Kinds in order of appearance; those in which no pair errs have NaN.
+    p_holm, pairs (those that err at all), n (the effective number of items: those that
+    many pairs share count more), n_shared (items that two cells share, the median over
+    pairs that share any). Intervals resample items, both senses together, the same for
+    all cells, and are as wide as `n` items ask for. p (two-sided) is
+    Student's t of the excess over its standard error by the bootstrap, with n - 1
+    degrees of freedom, the small-sample correction of `expanded_p`; p_holm is corrected
+    for all kinds. The excess of a resample is shifted by what repeated items add to it
+    on average. Kinds in order of appearance; those in which no pair errs have NaN.
 
     >>> one = [[1, 0], [0, 1], [0, 0]]
     >>> pairs = pd.DataFrame({"first": [0], "second": [1], "kind": ["same"]})
     >>> found = mean_overlap(np.array([one, one]), pairs)[["value", "expected"]]
     >>> found.round(2).to_numpy().tolist()
-    [[1.0, 0.2]]
+    [[1.0, 0.26]]
     """
     known = np.isfinite(errors).all(axis=2)
     wrong = np.nan_to_num(errors)
-    n = errors.shape[1]
+    n_items = errors.shape[1]
     # The first row is the items as they are, the others are resamples.
-    drawn = np.vstack([np.ones(n), bootstrap.resample_weights(n, n_resamples, seed)])
+    weights = bootstrap.resample_weights(n_items, n_resamples, seed)
+    drawn = np.vstack([np.ones(n_items), weights])
     columns = [
         "kind",
         "value",
@@ -90,39 +96,103 @@ def mean_overlap(
     ]
     rows = []
     for kind, part in pairs.groupby("kind", sort=False):
-        value, expected, erring = _resampled_overlap(
-            wrong, known, drawn, part[["first", "second"]].to_numpy()
-        )
-        excess = value - expected
-        resampled = excess[1:][np.isfinite(excess[1:])]
+        places = part[["first", "second"]].to_numpy()
+        value, plugged_in, erring = _resampled_overlap(wrong, known, drawn, places)
+        expected = _mean_chance(wrong, known, places)
+        n_shared, n = _items_in_common(known, places)
         row = {
             "kind": kind,
             "value": value[0],
-            "expected": expected[0],
-            "excess": excess[0],
+            "expected": expected,
+            "excess": value[0] - expected,
             "pairs": erring,
             "n": n,
+            "n_shared": n_shared,
         }
-        if erring and len(resampled):
-            fewer = min((resampled <= 1e-9).sum(), (resampled >= -1e-9).sum())
-            p = min(1.0, 2 * (fewer + 1) / (len(resampled) + 1))
+        above = value[1:] - plugged_in[1:]
+        above = above[np.isfinite(above)]
+        if erring and len(above):
+            resampled = above - above.mean() + row["excess"]
             row["ci_low"], row["ci_high"] = bootstrap.percentile_interval(
                 value[1:], n_clusters=n
             )
             row["excess_low"], row["excess_high"] = bootstrap.percentile_interval(
                 resampled, n_clusters=n
             )
-            row["p"] = bootstrap.expanded_p(p, n)
+            row["p"] = _p_value(row["excess"], resampled, n)
         rows.append(row)
-    result = pd.DataFrame(rows, columns=[*columns, "pairs", "n"])
+    result = pd.DataFrame(rows, columns=[*columns, "pairs", "n", "n_shared"])
     return result.assign(p_holm=multiple_comparisons.holm(result["p"]))
+
+
+def _p_value(excess: float, resampled: np.ndarray, n: float) -> float:
+    """Return p (two-sided) of an excess by the spread of its resamples, with Student's
+    t of `n` items; NaN for fewer than two. Without a spread 1 for no excess, else NaN.
+    """
+    error = resampled.std()
+    if not n >= 2:
+        return np.nan
+    if error < 1e-12:
+        return 1.0 if abs(excess) < 1e-9 else np.nan
+    statistic = abs(excess) / error * np.sqrt((n - 1) / n)
+    return float(2 * scipy_stats.t.sf(statistic, n - 1))
+
+
+def _items_in_common(known: np.ndarray, pairs: np.ndarray) -> tuple[float, float]:
+    """Return how many items two cells share, the median over pairs that share any, and
+    the effective number of items over all pairs; NaN where no pair shares any.
+
+    An item counts for as many pairs as share it: (sum w) ** 2 / sum w ** 2 (Kish).
+    """
+    one, other = pairs.T
+    both = known[one] & known[other]
+    if not both.any():
+        return np.nan, np.nan
+    shared, weights = both.sum(axis=1), both.sum(axis=0).astype(float)
+    effective = weights.sum() ** 2 / (weights**2).sum()
+    return float(np.median(shared[shared > 0])), float(effective)
+
+
+def _mean_chance(wrong: np.ndarray, known: np.ndarray, pairs: np.ndarray) -> float:
+    """Return the mean of `chance_overlap` over pairs that err, NaN without any."""
+    one, other = pairs.T
+    both = known[one] & known[other]
+    x = (wrong[one] * both[:, :, None]).sum(axis=1).astype(int)
+    y = (wrong[other] * both[:, :, None]).sum(axis=1).astype(int)
+    found = [
+        chance_overlap(int(n), tuple(map(int, a)), tuple(map(int, b)))
+        for n, a, b in zip(both.sum(axis=1), x, y, strict=True)
+        if a.any() or b.any()
+    ]
+    return float(np.mean(found)) if found else np.nan
+
+
+@cache
+def chance_overlap(n: int, first: tuple[int, ...], second: tuple[int, ...]) -> float:
+    """Return the mean intersection over union of errors that are placed at random.
+
+    `n` items; `first` and `second`: how many errors two cells make in each sense, above
+    0 in all. The intersection in one sense is hypergeometric, and the senses are
+    independent.
+
+    >>> chance_overlap(2, (1,), (1,))  # the same item, or the other: 1 or 0
+    0.5
+    """
+    probability = np.ones(1)
+    for one, other in zip(first, second, strict=True):
+        shared = np.arange(min(one, other) + 1)
+        of_sense = scipy_stats.hypergeom.pmf(shared, n, one, other)
+        probability = np.convolve(probability, of_sense)
+    shared = np.arange(len(probability))
+    union = sum(first) + sum(second) - shared
+    return float((probability * shared / union).sum())
 
 
 def _resampled_overlap(
     wrong: np.ndarray, known: np.ndarray, drawn: np.ndarray, pairs: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return means over pairs that err, as observed and by chance, by resample; how
-    many pairs err in the first row.
+    """Return means over pairs that err, as observed and with the mean intersection that
+    chance gives, by resample; how many pairs err in the first row.
     """
     sums, counts, erring = np.zeros((2, len(drawn))), np.zeros(len(drawn)), 0
     for start in range(
@@ -278,12 +348,16 @@ def on_photographs(
     seed: int,
 ) -> Photographs:
     """Return how errors on photographs overlap: of two models in one language, of one
-    model in two languages, of those with most labels (English left out).
+    model in two languages, of those with most labels (English left out). No rows for
+    one model in one language.
 
-    An error is a class of which not every photograph is classified correctly.
+    An error is a class of which not every photograph is classified correctly. Raises
+    InputError for a model that has no outcomes on them.
     """
     rows = real_run.read("zeroshot", results)
-    rows = rows[(rows["dataset"] == "imagenet-photos") & rows["model"].isin(models)]
+    rows = rows[rows["dataset"] == "imagenet-photos"]
+    real_run.check_models(rows, *models)
+    rows = rows[rows["model"].isin(models)]
     sizes = rows[rows["lang"] != "en"].groupby("lang")["wnid"].nunique()
     langs = list(sizes.nlargest(most_languages).index)
     wnids = np.unique(rows["wnid"])
@@ -297,7 +371,8 @@ def on_photographs(
         grids.append(grid)
     cells = pd.DataFrame(cells, columns=["model", "lang", "place"])
     pairs = _pairs_of_photographs(cells)
-    overlap = mean_overlap(np.stack(grids), pairs, n_resamples, seed=seed)
+    errors_of_cells = np.stack(grids) if grids else np.empty((0, len(wnids), 1))
+    overlap = mean_overlap(errors_of_cells, pairs, n_resamples, seed=seed)
     return Photographs(overlap, len(langs))
 
 
@@ -376,12 +451,19 @@ def error_grids(
 
 
 def pairs_of_models(found: Grids, order: Sequence[str]) -> pd.DataFrame:
-    """Return the pairs of models in one language; `kind`: which two."""
+    """Return the pairs of models in one language; `kind`: which two; `shared`: whether
+    they have an item in common.
+    """
     place = {name: at for at, name in enumerate(order)}
     pairs = found.cells.merge(found.cells, on=["dataset", "lang"], suffixes=("", "_2"))
     pairs = pairs[pairs["model"].map(place) < pairs["model_2"].map(place)]
     pairs = pairs.assign(kind=pairs["model"] + " and " + pairs["model_2"])
-    return pairs.rename(columns={"place": "first", "place_2": "second"})
+    pairs = pairs.rename(columns={"place": "first", "place_2": "second"})
+    shared = [
+        _have_common_item(found.errors[row.dataset, "TC"], row.first, row.second)
+        for row in pairs.itertuples()
+    ]
+    return pairs.assign(shared=np.array(shared, bool))
 
 
 def pairs_by_kind(found: Grids, pairs: pd.DataFrame) -> pd.DataFrame:
@@ -420,8 +502,7 @@ def without_common_items(found: Grids, order: Sequence[str]) -> str:
     pairs = pairs_of_models(found, order)
     shared = {
         frozenset([row.model, row.model_2])
-        for row in pairs.itertuples()
-        if _have_common_item(found.errors[row.dataset, "TC"], row.first, row.second)
+        for row in pairs[pairs["shared"]].itertuples()
     }
     there = [name for name in order if name in set(found.cells["model"])]
     apart = [
@@ -455,7 +536,17 @@ def overlaps(
         if len(part):
             overlap = mean_overlap(wrong, part, n_resamples, seed=seed)
             parts.append(overlap.assign(dataset=dataset, metric=metric))
-    columns = ["dataset", "metric", "kind", "value", "p", "p_holm", "excess", "n"]
+    columns = [
+        "dataset",
+        "metric",
+        "kind",
+        "value",
+        "p",
+        "p_holm",
+        "excess",
+        "n",
+        "n_shared",
+    ]
     empty = pd.DataFrame(columns=columns)
     return pd.concat(parts, ignore_index=True) if parts else empty
 
@@ -465,28 +556,24 @@ def with_models(overlap: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
     they have items in common.
     """
     both = pairs.groupby(["dataset", "kind"], sort=False).agg(
-        model=("model", "first"), other=("model_2", "first"), langs=("lang", "nunique")
+        model=("model", "first"), other=("model_2", "first"), langs=("shared", "sum")
     )
     if not len(overlap):
         return overlap
     return overlap.merge(both.reset_index(), on=["dataset", "kind"], how="left")
 
 
-def overlap_table(overlap: pd.DataFrame, name: str, n_resamples: int) -> pd.DataFrame:
+def overlap_table(overlap: pd.DataFrame, name: str) -> pd.DataFrame:
     """Return overlaps as a reader sees them, the kinds of pairs under `name`."""
     if not len(overlap):
         return overlap
-    p_values = overlap[["p_holm", "p", "n"]].to_numpy(float)
-    least = 2 / (n_resamples + 1)
     shown = {
         name: overlap["kind"],
         "errors": overlap["metric"],
         "IoU (%)": formatting.intervals(overlap),
         "IoU by chance (%)": 100 * overlap["expected"],
-        "p (Holm)": [
-            formatting.p_value(p_holm, p, bootstrap.expanded_p(least, n))
-            for p_holm, p, n in p_values
-        ],
+        "p (Holm)": overlap["p_holm"].map(formatting.p_value),
+        "items of a pair (median)": overlap["n_shared"],
         "data set": overlap["dataset"],
     }
     return pd.DataFrame(shown)
