@@ -104,6 +104,7 @@ FEW = {
     "datasets": ["xm3600"],
     "protocol_datasets": [],
     "adaptations": {},
+    "image_features": [],
     "chapters": ["00_summary", "23_translated_captions", "12_working_languages"],
     "parameters": {
         "12_working_languages": {"source": "liu2021"},

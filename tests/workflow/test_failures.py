@@ -246,6 +246,7 @@ def test_a_run_in_which_steps_failed_ends_in_a_book_that_says_so_and_in_an_error
         "images": {"xm3600": str(images)},
         "protocol_datasets": [],
         "adaptations": {},
+        "image_features": [],
         "chapters": ["00_summary", "23_translated_captions", "12_working_languages"],
         "parameters": {
             "12_working_languages": {"source": "liu2021"},

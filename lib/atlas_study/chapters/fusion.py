@@ -243,6 +243,8 @@ def gates(results: str, translators: Sequence[str], rows: pd.DataFrame) -> pd.Da
         )
     columns = ["model", "gate", "mean gate", "trainings", "loss"]
     trained = pd.DataFrame(found, columns=columns)
+    if trained.empty:
+        return trained
     originals = rows[rows["variant"] == ""]
     scores = _table(originals, {("", name): f"{name} (%)" for name in ("TC", "IC")})
     return trained.merge(scores, on="model", how="left").fillna("–")
