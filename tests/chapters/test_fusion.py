@@ -100,6 +100,7 @@ def test_a_run_without_further_images_has_no_rows(results):
     assert chapter.extended(rows).empty
     assert chapter.spreads(chapter.extended(rows)).empty
     assert chapter.gates(results, [], rows).empty
+    assert chapter.gates(results, ["absent"], rows[:0]).empty
 
 
 def test_the_images_shown_are_the_best_and_the_worst_of_all_pairs(results):
