@@ -24,6 +24,7 @@ from babelatlas.stats import bootstrap, permutation, proportions
 
 ALPHA = 0.05
 CLASSES, LANGUAGES = "classes", "languages"
+SINGULAR = {CLASSES: "class", LANGUAGES: "language"}
 ENDS = ["ci_low", "ci_high"]
 # An effect, in standard deviations, of which two values are enough at any power.
 LARGEST_EFFECT = 100
@@ -405,12 +406,13 @@ def curve(
 
 def at_needed(curves: pd.DataFrame, row: pd.Series) -> str:
     """Return the power of simulated data sets with as many classes or languages as are
-    needed (`plan`), as text in percent; where that is more than is simulated, with the
-    most.
+    needed (`plan`), and how many these are, as text; where that is more than is
+    simulated, with the most.
     """
-    n = min(row["value"], curves["n"].max())
+    n = int(min(row["value"], curves["n"].max()))
     simulated = curves[curves["n"] == n]
-    return formatting.intervals(simulated, ".0f").iloc[0]
+    counted = formatting.counted(n, SINGULAR[curves["of"].iloc[0]])
+    return f"{formatting.intervals(simulated, '.0f').iloc[0]} % with {counted}"
 
 
 def draw(curves: pd.DataFrame, variances: dict[str, float], settings: dict) -> Axes:
