@@ -35,7 +35,7 @@ from babelatlas.lexicon.labels import ENGLISH
 from babelatlas.models.checkpoint import first_line
 from babelatlas.models.encoder import LoadedEncoder
 from babelatlas.models.tokens import Tokenizer, Tokens
-from babelatlas.models.training import adapters
+from babelatlas.models.training import adapters, stopped
 
 STATE = "state.pt"
 LORA = adapters.LORA
@@ -261,7 +261,12 @@ def adapt(
         _run_epoch(encoder, training, loss, tokens, recipe.seed, epoch, folder.name)
         is_last = epoch + 1 == recipe.epochs
         if time.monotonic() - saved >= save_seconds and not is_last:
-            _save_state(training, folder / STATE, json.dumps(settings))
+            stopped.write(
+                training,
+                folder / STATE,
+                json.dumps(settings),
+                weights=training.parameters(),
+            )
             saved = time.monotonic()
             _print_progress(training, folder.name, epoch + 1, recipe.epochs)
     encoder.towers.module.eval()
@@ -377,34 +382,14 @@ def _resume(training: _Training, file: Path, settings: str) -> None:
     """Put a training where a stopped one with the same settings was, if there is one."""
     import torch
 
-    if not file.is_file():
-        return
-    state = torch.load(file, map_location="cpu", weights_only=True)
-    if state["settings"] != settings:
+    state = stopped.read(file, settings)
+    if state is None:
         return
     with torch.no_grad():
         values = zip(training.parameters(), state["weights"], strict=True)
         for weight, value in values:
             weight.copy_(value)
-    training.optimiser.load_state_dict(state["optimiser"])
-    training.schedule.load_state_dict(state["schedule"])
-    training.losses, training.seconds = state["losses"], state["seconds"]
-
-
-def _save_state(training: _Training, file: Path, settings: str) -> None:
-    """Write what `_resume` goes on from."""
-    import torch
-
-    state = {
-        "settings": settings,
-        "losses": training.losses,
-        "seconds": training.spent(),
-        "weights": training.parameters(),
-        "optimiser": training.optimiser.state_dict(),
-        "schedule": training.schedule.state_dict(),
-    }
-    with tables.beside(file) as part:
-        torch.save(state, part)
+    stopped.restore(training, state)
 
 
 def _print_progress(training: _Training, name: str, n_done: int, n_epochs: int) -> None:

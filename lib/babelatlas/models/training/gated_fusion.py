@@ -24,6 +24,7 @@ import pandas as pd
 from babelatlas.base import checksums, languages, tables
 from babelatlas.base.errors import InputError
 from babelatlas.models.encoder import Encoder
+from babelatlas.models.training import stopped
 from babelatlas.models.training.gated_recipe import Recipe, read_gate
 
 WEIGHTS, SETTINGS = "gated_fusion.safetensors", "gated_fusion.json"
@@ -165,7 +166,12 @@ def train(
         _run_chunk(training, batches.of_chunk(chunk), recipe, chunk, folder.name)
         is_last = chunk + 1 == n_chunks
         if time.monotonic() - saved >= save_seconds and not is_last:
-            _save_state(training, folder / STATE, json.dumps(settings))
+            stopped.write(
+                training,
+                folder / STATE,
+                json.dumps(settings),
+                network=training.network.state_dict(),
+            )
             saved = time.monotonic()
             _print_progress(training, folder.name, recipe.steps)
     row = _row(training, batches, settings)
@@ -356,33 +362,11 @@ def _run_chunk(
 
 def _resume(training: _Training, file: Path, settings: str) -> None:
     """Put a training where a stopped one with the same settings was, if there is one."""
-    import torch
-
-    if not file.is_file():
-        return
-    state = torch.load(file, map_location="cpu", weights_only=True)
-    if state["settings"] != settings:
+    state = stopped.read(file, settings)
+    if state is None:
         return
     training.network.load_state_dict(state["network"])
-    training.optimiser.load_state_dict(state["optimiser"])
-    training.schedule.load_state_dict(state["schedule"])
-    training.losses, training.seconds = state["losses"], state["seconds"]
-
-
-def _save_state(training: _Training, file: Path, settings: str) -> None:
-    """Write what `_resume` goes on from."""
-    import torch
-
-    state = {
-        "settings": settings,
-        "losses": training.losses,
-        "seconds": training.spent(),
-        "network": training.network.state_dict(),
-        "optimiser": training.optimiser.state_dict(),
-        "schedule": training.schedule.state_dict(),
-    }
-    with tables.beside(file) as part:
-        torch.save(state, part)
+    stopped.restore(training, state)
 
 
 def _print_progress(training: _Training, name: str, n_steps: int) -> None:
