@@ -28,8 +28,8 @@ from fault_runs import (
     asked,
     complete,
     damage,
-    differences,
     environment,
+    keep_differences,
     kill_run,
     processes,
     remove,
@@ -88,7 +88,7 @@ def judged(
     lost = damage(study, jobs, finished, began)
     failed = any(not (study.disturbed / name).exists() for name in names)
     again = complete(start(study, asked(study, jobs, names)), study)
-    lost += differences(study)
+    lost += keep_differences(study)
     if lost or not again:
         ended = (
             [] if again else [_end(said(study.disturbed).read_text(encoding="utf-8"))]

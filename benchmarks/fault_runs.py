@@ -115,6 +115,19 @@ def differences(study: Study) -> list[str]:
     return sorted({*(one ^ other), *differing, *(pages[0] ^ pages[1])})
 
 
+def keep_differences(study: Study) -> list[str]:
+    """Return what `differences` does, and copy the files of the disturbed run that are
+    not the same to the folder `lost`, since the next round makes them again.
+    """
+    names = differences(study)
+    for name in names:
+        if (study.disturbed / name).is_file():
+            copy = study.disturbed.with_name("lost") / name
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(study.disturbed / name, copy)
+    return names
+
+
 def same(study: Study, name: str) -> bool:
     """Return whether a file is there in the disturbed run and has the bytes that it has
     in the undisturbed one.

@@ -44,7 +44,7 @@ from fault_runs import (
     at_work,
     complete,
     damage,
-    differences,
+    keep_differences,
     kill_job,
     kill_run,
     read_jobs,
@@ -205,7 +205,7 @@ def play_round(
         ):
             break
     completed = complete(start(study, asked(study, jobs, names)), study)
-    wrong = differences(study)
+    wrong = keep_differences(study)
     left = [
         str(path) for path in (study.disturbed / study.run / "notebooks").glob(".*")
     ]
