@@ -34,6 +34,7 @@ if failures.without():
 
 include: "rules/common.smk"
 include: "rules/words.smk"
+include: "rules/translations.smk"
 include: "rules/data.smk"
 include: "rules/training.smk"
 include: "rules/evaluation.smk"

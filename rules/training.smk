@@ -59,6 +59,11 @@ def base_labels(wildcards):
     return study.material(study.of_task("zero-shot")[0])["labels"]
 
 
+def training_translations(wildcards):
+    "Return the captions that the run translates for the training."
+    return study.training_translations(wildcards.model)
+
+
 def recipe(wildcards):
     "Return what the config says of a training: model, languages, objectives, recipe."
     model = base(wildcards)
@@ -75,6 +80,7 @@ rule adapt:
         vectors=base_vectors,
         labels=base_labels,
         other_labels=at("labels/imagenet-1k.parquet"),
+        own=training_translations,
     output:
         page=page("73_adapt_{model}"),
         output=at("adaptations/{model}.parquet"),

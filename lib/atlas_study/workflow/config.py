@@ -17,12 +17,19 @@ from ruamel.yaml import YAML
 from ruamel.yaml.constructor import DuplicateKeyError
 
 from atlas_study.workflow import notebooks
-from atlas_study.workflow.plan import CLASSES, PROMPTS, Plan, texts_in
+from atlas_study.workflow.plan import (
+    CLASSES,
+    PROMPTS,
+    Plan,
+    texts_in,
+    translation_named,
+)
 from babelatlas.base import download, languages, synsets, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import beside, check_writable
 from babelatlas.base.validation import Entry, validate
 from babelatlas.datasets import registry as datasets
+from babelatlas.lexicon.prompts import ENGLISH_SETS
 from babelatlas.models import captioners, hub, translators
 from babelatlas.models import registry as models
 from babelatlas.models.training import adaptation, gated_recipe
@@ -87,6 +94,38 @@ class Adaptation(Entry):
     recipe: dict = {}
 
 
+class Translation(Entry):
+    """Texts to translate by machine: `texts`, a table, or the `statements` of a data
+    set, or `templates` of prompts; `languages` to translate into; `sample`: so many
+    texts, 0 for all.
+    """
+
+    model_config = ConfigDict(strict=True)
+    languages: Annotated[
+        list[Language], AfterValidator(_each_once), Field(min_length=1)
+    ]
+    texts: str = ""
+    statements: str = ""
+    templates: str = ""
+    column: str = "text"
+    source_language: Language = "en"
+    sample: Annotated[int, Field(ge=0)] = 0
+    model: str = ""
+    beams: Annotated[int, Field(ge=1)] = 1
+    batch_size: Annotated[int, Field(ge=1)] = 16
+
+    def settings(self) -> dict:
+        """Return what a notebook is told of it besides its source and languages."""
+        given = self.model_dump(exclude_unset=True)
+        names = ("column", "source_language", "sample", "model", "beams", "batch_size")
+        return {name: given[name] for name in names if name in given}
+
+    def files(self) -> list[str]:
+        """Return the user's files that it reads."""
+        own_templates = self.templates not in ENGLISH_SETS and self.templates
+        return [path for path in (self.texts, own_templates) if path]
+
+
 class GatedFusion(Entry):
     """A translator to train; `gate`: "learned", "none", or a number from 0 to 1;
     `trained_on`: "multi30k", "pictogram-pairs" or a CSV file; `texts`: the folder of
@@ -121,8 +160,11 @@ class Config(Entry):
     its training. `stored_vectors`: data set -> models to evaluate on vectors that ship
     in its pictures' place. `only`: model -> the data sets that it is evaluated on, of
     those of the run. `statement_translations`: data set of statements -> a table of
-    their translations into English. `image_features`: data sets whose images are shown
-    as each model represents them. `parameters`: notebook -> parameter -> value.
+    their translations into English. `translations`: name -> what the run translates by
+    machine; "translations/<name>" stands for it in `texts` of adaptations, in
+    `statement_translations` and where prompts are named. `image_features`: data sets
+    whose images are shown as each model represents them. `parameters`: notebook ->
+    parameter -> value.
     """
 
     model_config = ConfigDict(strict=True)
@@ -149,6 +191,7 @@ class Config(Entry):
     image_features: Names = []
     custom_datasets: dict[OwnName, dict] = {}
     external_scores: dict[OwnName, dict[str, Place | dict[Language, PairsOfFiles]]] = {}
+    translations: dict[OwnName, Translation] = {}
     adaptations: dict[str, Adaptation] = {}
     gated_fusion: dict[OwnName, GatedFusion] = {}
     limit: Annotated[int, Field(ge=1)] | None = None
@@ -226,6 +269,7 @@ def check_config(
         )
     _check_datasets(config)
     _check_models(config)
+    _check_translations(config)
     plan = Plan(config, project, without)
     for reason in plan.unable.values():
         print(f"{reason} This run leaves it out.", file=sys.stderr)
@@ -436,6 +480,55 @@ def _check_models(config: Config) -> None:
     )
 
 
+def _check_translations(config: Config) -> None:
+    """Raise InputError for a translation without a source, or with two, and for one
+    that another key names and the config does not make.
+    """
+    for name, wanted in config.translations.items():
+        what = f"The config's translations {name!r}"
+        sources = [wanted.texts, wanted.statements, wanted.templates]
+        if sum(map(bool, sources)) != 1:
+            raise InputError(
+                f"{what} should have one of texts, statements and templates, got"
+                f" {sum(map(bool, sources))}."
+            )
+        if wanted.statements:
+            _check_among(
+                "translations", [wanted.statements], config.datasets, "data sets"
+            )
+    for base, adapted in config.adaptations.items():
+        if name := translation_named(adapted.texts):
+            _check_made(config, name, "texts", adapted.languages, f"{base!r}")
+    for dataset, place in config.statement_translations.items():
+        if name := translation_named(place):
+            _check_made(config, name, "statements", ["en"], f"{dataset!r}")
+    for notebook, given in config.parameters.items():
+        for place in texts_in([given.get(key, "") for key in PROMPTS]):
+            if name := translation_named(place):
+                _check_made(config, name, "templates", [], notebook)
+
+
+def _check_made(
+    config: Config, name: str, source: str, langs: Iterable[str], where: str
+) -> None:
+    """Raise InputError unless the config translates by a name: what `source` names, and
+    into some languages.
+    """
+    _check_among(f"translations/{name}", [name], config.translations, "translations")
+    wanted = config.translations[name]
+    missing = [lang for lang in langs if lang not in wanted.languages]
+    if not getattr(wanted, source):
+        problem = f"it has no {source}"
+    elif missing:
+        problem = f"it has none into {missing[0]}"
+    else:
+        return
+    raise InputError(
+        f"The config names the translations {name!r} for {where}, and {problem}: add"
+        " it, or name another."
+    )
+
+
 def _check_gated_fusion(config: Config) -> None:
     """Raise InputError for a translator to train that has another model's name, is not
     evaluated, or has nothing to learn from.
@@ -498,6 +591,7 @@ def absent(config: Config) -> dict[str, str]:
     it.
     """
     places = {key: getattr(config, key) for key in PATHS}
+    places["translations"] = [one.files() for one in config.translations.values()]
     places["custom_models"] = [config.place(name) for name in config.custom_models]
     places["custom_datasets"] = [
         [one.get(key, "") for key in OF_DATASETS]
@@ -519,7 +613,7 @@ def absent(config: Config) -> dict[str, str]:
         path: key
         for key, some in places.items()
         for path in texts_in(some)
-        if not tables.locate(path).exists()
+        if not translation_named(path) and not tables.locate(path).exists()
     }
 
 

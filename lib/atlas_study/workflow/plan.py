@@ -231,7 +231,57 @@ class Plan:
         """Return the user's table of translations of a data set's statements, "" for
         none.
         """
-        return self.config.statement_translations.get(dataset, "")
+        place = self.config.statement_translations.get(dataset, "")
+        return self._translated(place, "_en.csv")
+
+    # Machine translation.
+
+    def translated_texts(self) -> list[Job]:
+        """Return the tables of texts and the statements to translate by machine, with
+        each language to translate into.
+        """
+        return [
+            {"translation": name, "lang": lang}
+            for name, wanted in self.config.translations.items()
+            for lang in wanted.languages
+            if not wanted.templates
+        ]
+
+    def translated_prompts(self) -> list[Job]:
+        """Return the sets of prompt templates to translate by machine."""
+        return [
+            {"translation": name}
+            for name, wanted in self.config.translations.items()
+            if wanted.templates
+        ]
+
+    def translation(self, name: str) -> dict:
+        """Return the parameters that say what is translated, and by which model."""
+        wanted = self.config.translations[name]
+        settings = wanted.settings()
+        if wanted.templates:
+            return settings | {
+                "templates": wanted.templates,
+                "languages": wanted.languages,
+            }
+        if wanted.texts:
+            return settings | {"texts": wanted.texts}
+        annotations = self.material(wanted.statements)["annotations"]
+        return settings | {"dataset": wanted.statements, "annotations": annotations}
+
+    def translated_files(self, name: str) -> list[str]:
+        """Return the user's files that are translated."""
+        wanted = self.config.translations[name]
+        return wanted.files() + (
+            self.captions(wanted.statements) if wanted.statements else []
+        )
+
+    def _translated(self, place: str, ending: str) -> str:
+        """Return the file of a translation that this run makes, where `place` names
+        one; else `place`.
+        """
+        name = translation_named(place)
+        return self.at(f"translations/{name}{ending}") if name else place
 
     def featured(self) -> list[Job]:
         """Return the models whose image vectors are shown, if any data set's are."""
@@ -297,6 +347,8 @@ class Plan:
             # In order of names, so that a config in another order reruns nothing.
             given = json.dumps(wanted.model_dump(exclude_unset=True), sort_keys=True)
             given = {"model": base} | json.loads(given)
+            if wanted.texts:
+                given["texts"] = self._translated(wanted.texts, "_{lang}.csv")
             objectives = given["objectives"].items()
             for lang, (objective, seeds) in product(given["languages"], objectives):
                 for seed in seeds:
@@ -606,7 +658,18 @@ class Plan:
 
     def configured(self, name: str) -> dict:
         """Return what the config says of the parameters of a notebook."""
-        return self.config.parameters.get(name, {})
+        given = self.config.parameters.get(name, {})
+        if name not in PROMPTED:
+            return given
+        return given | {
+            key: self._prompts(given[key]) for key in PROMPTS if key in given
+        }
+
+    def _prompts(self, names: str | list[str]) -> str | list[str]:
+        """Return sets of prompts with the files of those that this run translates."""
+        if isinstance(names, str):
+            return self._translated(names, ".parquet")
+        return [self._translated(name, ".parquet") for name in names]
 
     def values(self, name: str) -> dict:
         """Return all that a notebook declares, with the values of this run's config."""
@@ -827,7 +890,8 @@ class Plan:
             name: sorted({re.escape(job[name]) for job in jobs}) for name in names
         }
         nothing = "(?!)"  # a rule without jobs makes no file
-        free = dict.fromkeys(("model", "dataset", "classes"), nothing)
+        wildcards = ("model", "dataset", "classes", "translation", "lang")
+        free = dict.fromkeys(wildcards, nothing)
         return free | {name: "|".join(known) for name, known in values.items()}
 
     # What else a job depends on.
@@ -844,6 +908,8 @@ class Plan:
         model = adapted.get("model", name)
         known = self._datasets_of(notebook, job)
         own_files = [self.config.place(model), *self._training_files(adapted)]
+        if "translation" in job:
+            own_files += self.translated_files(job["translation"])
         if notebook == "75_gated_fusion":
             fusion = self.config.gated_fusion[name]
             own_files += [*fusion.files(), self.config.place(fusion.image_model)]
@@ -911,7 +977,17 @@ class Plan:
             ]
             return [os.fspath(file) for file in files]
         by_language = [texts.replace("{lang}", lang) for lang in languages]
-        return [adapted.get("images", ""), *by_language]
+        own_files = [path for path in by_language if not self._is_ours(path)]
+        return [adapted.get("images", ""), *own_files]
+
+    def training_translations(self, name: str) -> list[str]:
+        """Return the translations by this run that an adapter is trained on."""
+        adapted = self.adaptations[name]
+        paths = [
+            adapted.get("texts", "").replace("{lang}", lang)
+            for lang in adapted["languages"]
+        ]
+        return [path for path in paths if self._is_ours(path)]
 
 
 def run_name(run: str, limit: int | None) -> str:
@@ -919,6 +995,18 @@ def run_name(run: str, limit: int | None) -> str:
     limit.
     """
     return f"{run}-first-{limit}" if limit else run
+
+
+def translation_named(place: str) -> str:
+    """Return the name of the run's own translation that stands in the place of a file,
+    "" for a path.
+
+    >>> translation_named("translations/captions"), translation_named("data/de.csv")
+    ('captions', '')
+    """
+    folder, _, name = place.partition("/")
+    is_name = folder == "translations" and "/" not in name and "." not in name
+    return name if is_name else ""
 
 
 def flat(values: Iterable) -> list[str]:

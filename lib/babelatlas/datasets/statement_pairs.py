@@ -147,6 +147,18 @@ def load(path: str | os.PathLike, wanted: Iterable[str] = ()) -> pd.DataFrame:
     return pairs
 
 
+def statements(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Return the statements of `pairs` as they were written, once each: columns lang,
+    statement (its name) and text.
+
+    What `with_translations` needs a translation of.
+    """
+    originals = pairs[pairs["variant"] == ORIGINAL].drop_duplicates(
+        ["lang", "statement"]
+    )
+    return originals[["lang", "statement", "text"]].reset_index(drop=True)
+
+
 def with_translations(
     pairs: pd.DataFrame, path: str | os.PathLike, dataset: str
 ) -> pd.DataFrame:
@@ -154,12 +166,16 @@ def with_translations(
     that a table translates into English.
 
     The table (CSV or TSV) has the columns lang, statement (its name in `pairs`) and
-    text. It translates every statement of each of its languages; InputError for one
-    that is missing, is there twice, or is of another data set.
+    text, or english in its place, as a table of machine translations has. It translates
+    every statement of each of its languages; InputError for one that is missing, is
+    there twice, or is of another data set.
     """
     columns = ["lang", "statement", "text"]
     what = "translations of statements"
-    table = own_tables.read(path, what, columns)[columns]
+    table = own_tables.read(path, what, columns)
+    if "english" in table:
+        table = table.assign(text=table["english"])
+    table = table[columns]
     table = own_tables.check_texts(table, columns, path, filled=True)
     table["lang"] = own_tables.languages_of(table, "lang", path)
     key = ["lang", "statement"]
