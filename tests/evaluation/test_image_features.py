@@ -55,6 +55,22 @@ def test_groups_are_data_sets_and_languages_with_images_of_their_own(tmp_path):
     assert len(fewer) == 9
 
 
+def test_a_table_names_images_below_the_folder_of_their_data_set(tmp_path):
+    tables_of_runs = []
+    for run in ("one", "other"):
+        (tmp_path / run).mkdir()
+        places = {
+            "marvl": statements(tmp_path / run),
+            "pictograms": pictograms(tmp_path / run),
+        }
+        sampled = image_features.sample(places, most=3)
+        assert all(path.startswith(str(tmp_path / run)) for path in sampled["path"])
+        vectors = np.random.default_rng(0).normal(size=(len(sampled), 4))
+        tables_of_runs.append(image_features.features(sampled, vectors, "pca", k=2))
+    pd.testing.assert_frame_equal(*tables_of_runs)
+    assert "path" not in tables_of_runs[0]
+
+
 def test_languages_that_share_images_are_one_group(tmp_path):
     images = image_features.images_of("marvl", statements(tmp_path, shared=True))
     assert set(images["lang"]) == {""}

@@ -3,6 +3,7 @@
 keeps to itself.
 """
 
+import os
 from collections.abc import Mapping
 
 import numpy as np
@@ -10,15 +11,17 @@ import pandas as pd
 
 from babelatlas.base import languages
 from babelatlas.base.errors import InputError
+from babelatlas.base.paths import locate
 from babelatlas.datasets import registry, statement_pairs
 from babelatlas.stats import projections
 
-COLUMNS = ["dataset", "lang", "concept", "image"]
+COLUMNS = ["dataset", "lang", "concept", "image", "path"]
 
 
 def images_of(name: str, place: str) -> pd.DataFrame:
     """Return the images of a data set, each once: `COLUMNS`; lang is "" where the
-    languages of a data set have images in common, or it has none.
+    languages of a data set have images in common, or it has none; image is a path below
+    the folder of the data set, and path the absolute one.
 
     `place`: of statements a table of schema `pairs`, of a data set to classify what
     `registry.load` takes. InputError for a data set of another task.
@@ -27,23 +30,26 @@ def images_of(name: str, place: str) -> pd.DataFrame:
     if task == "reasoning":
         pairs = statement_pairs.load(place)
         sides = [
-            pairs.rename(columns={side: "image"})[["lang", "concept", "image"]]
+            pairs.rename(columns={side: "path"})[["lang", "concept", "path"]]
             for side in ("left", "right")
         ]
-        images = pd.concat(sides).drop_duplicates(["lang", "image"])
-        if images["image"].duplicated().any() or len(images["lang"].unique()) == 1:
-            images = images.drop_duplicates("image").assign(lang="")
+        images = pd.concat(sides).drop_duplicates(["lang", "path"])
+        if images["path"].duplicated().any() or len(images["lang"].unique()) == 1:
+            images = images.drop_duplicates("path").assign(lang="")
     elif task == "zero-shot":
-        images = registry.load(name, place).rename(
-            columns={"path": "image", "wnid": "concept"}
-        )
+        images = registry.load(name, place).rename(columns={"wnid": "concept"})
         images = images.assign(lang="")
     else:
         raise InputError(
             f"The data set {name!r} is for {task}: image features are of data sets to"
             " classify, or of statements."
         )
-    return images.assign(dataset=name)[COLUMNS].reset_index(drop=True)
+    file = locate(place)
+    folder = file if file.is_dir() else file.parent
+    # A table that names the folder of a run would differ from that of another run.
+    below_folder = [os.path.relpath(path, folder) for path in images["path"]]
+    images = images.assign(dataset=name, image=below_folder)
+    return images[COLUMNS].reset_index(drop=True)
 
 
 def sample(places: Mapping[str, str], most: int, seed: int = 0) -> pd.DataFrame:
@@ -94,4 +100,5 @@ def features(
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     points = projections.project(unit, method, seed, neighbours)
     shares = projections.purity(unit, sampled["group"].to_numpy(str), k)
-    return sampled.assign(method=method, x=points[:, 0], y=points[:, 1], purity=shares)
+    named = sampled.drop(columns="path", errors="ignore")
+    return named.assign(method=method, x=points[:, 0], y=points[:, 1], purity=shares)
