@@ -69,6 +69,7 @@ def recipe(wildcards):
     model = base(wildcards)
     where = {"checkpoint": study.checkpoint(model), "remote_code": study.consent(model)}
     data = {"dataset": study.of_task("zero-shot")[0], "models": at("models")}
+    data |= {"prompts": study.templates("67_zeroshot")}
     return study.adaptations[wildcards.model] | where | data
 
 
@@ -81,6 +82,7 @@ rule adapt:
         labels=base_labels,
         other_labels=at("labels/imagenet-1k.parquet"),
         own=training_translations,
+        templates=templates("67_zeroshot"),
     output:
         page=page("73_adapt_{model}"),
         output=at("adaptations/{model}.parquet"),

@@ -138,11 +138,10 @@ def test_training_and_evaluation_wait_for_translations(translating, captions):
     assert told["texts"] == captions
     assert told["language"] == "de"
     assert plan.training_translations("picto-multi") == [made]
-    assert graph.told("adapt", {"model": "picto-multi"})["texts"].endswith(
-        "translations/captions_{lang}.csv"
-    )
+    adapted = graph.told("adapt", {"model": "picto-multi"})
+    assert adapted["texts"].endswith("translations/captions_{lang}.csv")
     prompts = f"{plan.folder}/translations/prompts.parquet"
-    assert plan.templates("67_zeroshot") == [prompts]
+    assert plan.templates("67_zeroshot") == adapted["prompts"] == [prompts]
     assert captions in plan.depends("80_translated_texts", job)
 
 
@@ -162,18 +161,12 @@ def test_training_and_evaluation_wait_for_translations(translating, captions):
             "'captions' for 'picto-multi', and it has none into de",
         ),
         (
-            {
-                "translations": {
-                    "captions": {"templates": "photo", "languages": ["de"]}
-                }
-            },
+            {"translations": {"captions": {"templates": "photo", "languages": ["de"]}}},
             "'captions' for 'picto-multi', and it has no texts",
         ),
     ],
 )
-def test_a_translation_that_does_not_fit_is_one_sentence(
-    translating, change, sentence
-):
+def test_a_translation_that_does_not_fit_is_one_sentence(translating, change, sentence):
     wrong = translating | {"parameters": {}} | change
     with pytest.raises(InputError, match=sentence) as error:
         configs.check_config(wrong, ROOT)
