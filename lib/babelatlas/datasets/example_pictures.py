@@ -64,9 +64,15 @@ def missing() -> str:
     lacking = listed_pictures[~listed_pictures["picture"].isin(present)]
     if lacking.empty:
         return ""
-    packages = " and ".join(lacking["package"].map(PACKAGES).unique())
+    packages = lacking["package"].map(PACKAGES).unique()
+    has_not = (
+        "versions of {} do not have"
+        if len(packages) > 1
+        else "version of {} does not have"
+    )
+    has_not = has_not.format(" and ".join(packages))
     names = ", ".join(lacking["shows"])
     return (
-        f"Not shown here: {names}; the installed versions of {packages} do not have"
-        " these pictures as this study describes them."
+        f"Not shown here: {names}; the installed {has_not} these"
+        " pictures as this study describes them."
     )
