@@ -207,7 +207,7 @@ def test_a_single_input_that_nothing_makes_is_empty_and_what_was_merged_is_waite
     assert set(plan.reads("39_mine")) == {file, *plan.tables["answers"]}
 
 
-def test_photographs_that_may_be_shown_are_classified_where_the_run_has_the_model_and_after_it(
+def test_photographs_that_may_be_shown_are_classified_where_the_run_evaluates_on_imagenet(
     config,
 ):
     graph = read_graph(config)
@@ -221,6 +221,8 @@ def test_photographs_that_may_be_shown_are_classified_where_the_run_has_the_mode
     assert graph.told("picture_labels", job)["cache"] == told["cache"]
     without = read_graph(config | {"stored_vectors": {}})
     assert without.plan.jobs["picture_labels"] == []
+    drawings = {"stored_vectors": {}, "models": ["bridge-lite2"]}
+    assert read_graph(config | drawings).plan.jobs["picture_labels"] == []
     assert "00_summary" in without.plan.chapters
 
 

@@ -180,11 +180,16 @@ class Plan:
 
     def pictured(self) -> list[Job]:
         """Return the model that classifies photographs which may be shown, where the
-        run evaluates it.
+        run evaluates it on ImageNet's classes.
         """
-        model = example_pictures.MODEL
-        stored = [job["model"] for job in self.stored()]
-        return [{"model": model}] if model in [*self.models, *stored] else []
+        classes = {
+            self.sets[job["dataset"]].labels
+            for job in [*self.stored(), *self.pairs("zero-shot")]
+            if job["model"] == example_pictures.MODEL
+        }
+        whole = {synsets.PARTS.get(name, name) for name in classes}
+        evaluated = example_pictures.LABELS in whole
+        return [{"model": example_pictures.MODEL}] if evaluated else []
 
     def ambiguous(self, source: str) -> list[Job]:
         """Return the data sets whose ambiguous words come from lexicons, or files."""

@@ -6,15 +6,21 @@ lies, who took it, its licence, and which of ImageNet's classes fit it. A file t
 differs from the one described there counts as missing. Neither package is imported.
 """
 
+import os
+import shutil
 from importlib import util
 from pathlib import Path
 
 import pandas as pd
 
 from babelatlas.base import checksums
-from babelatlas.base.paths import DATA
+from babelatlas.base.errors import InputError
+from babelatlas.base.paths import DATA, locate
 
 FILE = DATA / "example_pictures.csv"
+# Their labels and captions in three languages, and a config that evaluates on them.
+CAPTIONS = DATA / "example_captions.csv"
+CONFIG = DATA / "new_data.yml"
 MODEL = "bridge-lite2"  # the model that classifies them, and runs on any CPU
 LABELS = "imagenet-1k"  # by the labels of these classes
 RANKS = 3  # the nearest labels that are stored of each picture and language
@@ -76,3 +82,39 @@ def missing() -> str:
         f"Not shown here: {names}; the installed {has_not} these"
         " pictures as this study describes them."
     )
+
+
+def write_data_sets(folder: str | os.PathLike) -> list[Path]:
+    """Write the installed pictures to a new folder as a person's own data: folders named
+    by class, labels, captions, and the config of a run; return these four paths.
+
+    Raises InputError where no picture is installed, and for a folder that is not empty.
+    """
+    place = locate(folder)
+    pictures = available()
+    if pictures.empty:
+        raise InputError(
+            f"{missing()} Install the packages that requirements.txt names."
+        )
+    if place.exists() and any(place.iterdir()):
+        raise InputError(f"The folder {folder} is not empty: name another one.")
+    images = place / "photographs"
+    names = {}
+    for picture, path in zip(pictures["picture"], pictures["path"], strict=True):
+        names[picture] = f"{picture}/{Path(path).name}"
+        (images / picture).mkdir(parents=True)
+        shutil.copyfile(path, images / names[picture])
+
+    texts = pd.read_csv(CAPTIONS, dtype=str)
+    texts = texts[texts["picture"].isin(names)]
+    labels = texts.rename(columns={"picture": "wnid"})[["lang", "wnid", "label"]]
+    captions = texts.assign(image=texts["picture"].map(names))
+    captions = captions[["lang", "image", "caption"]]
+    files = [place / name for name in ("labels.csv", "captions.csv", "own.yml")]
+    labels.to_csv(files[0], index=False, lineterminator="\n")
+    captions.to_csv(files[1], index=False, lineterminator="\n")
+    config = CONFIG.read_text(encoding="utf-8").replace(
+        "FOLDER", Path(folder).as_posix()
+    )
+    files[2].write_text(config, encoding="utf-8")
+    return [images, *files]
