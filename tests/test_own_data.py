@@ -67,7 +67,7 @@ def test_a_dry_run_of_own_data_finds_all_and_else_names_every_missing_path(
     dry = snakemake(tmp_path, "--dry-run", config=config)
     assert (dry.returncode, "would stop" in dry.stderr) == (0, False), dry.stderr
     text = config.read_text(encoding="utf-8").replace(
-        "{minimum", "{prompts: p.csv, minimum"
+        "{minimum_classes", "{prompts: p.csv, minimum_classes"
     )
     text = (
         text.replace("bridge-lite2]", "my-clip]")
@@ -92,5 +92,10 @@ def test_own_data_make_a_book_that_credits_their_owner(config, tmp_path):
         tmp_path / "results/own/zeroshot/bridge-lite2_photographs.parquet", "zeroshot"
     )
     assert (set(made["prompts"]), set(made["lang"])) == ({"label"}, {"en", "de", "fr"})
+    # As the page says: all in English, all but one in German and in French.
+    of_language = made.groupby("lang")["n_correct"].sum()
+    assert of_language.to_dict() == {"de": 6, "en": 7, "fr": 6}
+    wrong = made[made["n_correct"] == 0].set_index("lang")["wnid"]
+    assert wrong.to_dict() == {"de": "rocket", "fr": "camera"}
     page = (tmp_path / "_build/html/41_this_run.html").read_text(encoding="utf-8")
     assert "photographs, photo-captions: the user’s own" in page.replace("'", "’")
