@@ -5,10 +5,11 @@ import re
 
 import pytest
 
+import browsing
 from atlas_study.chapters import pictures
 from babelatlas.base import tables
 from babelatlas.datasets import example_pictures
-from conftest import filled
+from conftest import ROOT, filled
 
 CAT, MOUSE, ESPRESSO = "n02124075", "n03793489", "n07920052"
 
@@ -43,7 +44,10 @@ def test_the_sentence_says_what_the_table_does(table):
         '**The same cat is *<bdi lang="en">Egyptian Mau</bdi>* in English and'
         ' *<bdi lang="de">Maus &#60;b&#62;</bdi>* “computer mouse” in German.**'
     )
-    assert "1,000 in English, 1 in Hebrew. Of the 6 choices below, 3 fit; for 1" in lead
+    shown = pictures.show(pictures.nearest(table), ["en", "de", "he"]).data
+    assert (
+        "1,000 in English, 1 in Hebrew. Of the 6 choices above, 3 fit; for 1" in shown
+    )
 
 
 def test_the_row_has_pictures_words_marks_and_credits_and_other_languages_for_a_reader(
@@ -95,3 +99,34 @@ def test_the_row_weighs_at_most_150_kilobytes():
     rows = pictures.classified("")
     shown = pictures.show(rows, ["en", "de", "ja", "ar", "hi", "sw"]).data
     assert len(shown.encode()) < 150_000
+
+
+@pytest.fixture
+def browser(tmp_path):
+    yield from browsing.browser(tmp_path / "profile")
+
+
+@pytest.mark.slow
+@browsing.needed
+def test_a_browser_adds_the_row_of_its_own_language_or_of_one_that_is_chosen(
+    table, browser, tmp_path
+):
+    shown = pictures.show(pictures.nearest(table), ["en"]).data
+    script = (ROOT / "book/_static/atlas-language.js").as_uri()
+    page = tmp_path / "page.html"
+    page.write_text(f'{shown}<script src="{script}"></script>', encoding="utf-8")
+    accepted = {"userAgent": "test", "acceptLanguage": "de-AT,en"}
+    browser.execute_cdp_cmd("Emulation.setUserAgentOverride", accepted)
+    browser.get(page.as_uri())
+    own_row = "return document.querySelector('tr.atlas-own')?.innerText ?? ''"
+    text = browser.execute_script(own_row)
+    assert "German" in text
+    assert "Maus <b>" in text
+    assert "✗" in text
+
+    choose = """const choice = document.querySelector("select");
+    choice.value = arguments[0]; choice.dispatchEvent(new Event("change"));"""
+    browser.execute_script(choose, "he")
+    assert "Hebrew 1 label" in " ".join(browser.execute_script(own_row).split())
+    browser.execute_script(choose, "")
+    assert browser.execute_script(own_row) == ""

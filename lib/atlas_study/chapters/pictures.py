@@ -76,7 +76,8 @@ def nearest(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def lead(rows: pd.DataFrame, langs: Sequence[str]) -> str:
-    """Return what the row of pictures shows, as Markdown; "" where there is none.
+    """Return the sentence above the row of pictures, as Markdown; "" where there is
+    none.
 
     `rows`: as of `classified`. The first picture that is installed gives the example:
     its words in the first of `langs` and in others that call it something else.
@@ -85,21 +86,25 @@ def lead(rows: pd.DataFrame, langs: Sequence[str]) -> str:
     langs = _with_rows(rows, langs)
     if installed.empty or not langs:
         return ""
-    picture = installed.iloc[0]
-    asked = rows[rows["lang"].isin(langs)]
-    asked = asked[asked["picture"].isin(installed["picture"])]
+    return (
+        f"{_example(rows, langs, installed.iloc[0])} So says {example_pictures.MODEL},"
+        " a weak model that runs on any laptop; [better ones](11_leaderboard) exist."
+    )
+
+
+def _about(rows: pd.DataFrame, langs: Sequence[str], names: Sequence[str]) -> str:
+    """Return what the model is, what it chooses among, and how often this fits."""
+    asked = rows[rows["lang"].isin(langs) & rows["picture"].isin(names)]
     n_correct = (asked["state"] == "correct").sum()
     n_unlabelled = (asked["state"] == "unlabelled").sum()
     n_classes = asked.groupby("lang")["n_classes"].first()
-    fewest = n_classes.idxmin()
-    most = n_classes.idxmax()
+    most, fewest = n_classes.idxmax(), n_classes.idxmin()
     return (
-        f"{_example(rows, langs, picture)} So says {example_pictures.MODEL}, a weak"
-        " model that runs on any laptop: an English image classifier and a multilingual"
+        f"{example_pictures.MODEL} is an English image classifier and a multilingual"
         " text encoder, which this study joined. It chooses among the labels that open"
-        f" dictionaries have for ImageNet's classes: {n_classes[most]:,} in"
-        f" {languages.name(most)}, {n_classes[fewest]:,} in {languages.name(fewest)}. Of the"
-        f" {formatting.counted(len(asked), 'choice')} below, {n_correct} fit; for"
+        f" dictionaries have for ImageNet’s classes: {n_classes[most]:,} in"
+        f" {languages.name(most)}, {n_classes[fewest]:,} in {languages.name(fewest)}. Of"
+        f" the {formatting.counted(len(asked), 'choice')} above, {n_correct} fit; for"
         f" {n_unlabelled} the language has no label that would."
     )
 
@@ -147,8 +152,8 @@ def show(rows: pd.DataFrame, langs: Sequence[str]) -> HTML:
 {body}
 </tbody></table></div>
 <script type="application/json">{_as_json(by_language, langs)}</script>
-<figcaption {meanings}>{signs}. <small>{_credits(installed)} {example_pictures.missing()}</small>
-</figcaption>
+<figcaption {meanings}>{signs}. {_about(rows, langs, names)}
+<small>{_credits(installed)} {example_pictures.missing()}</small></figcaption>
 </figure>""")
 
 
