@@ -86,9 +86,13 @@ def lead(rows: pd.DataFrame, langs: Sequence[str]) -> str:
     langs = _with_rows(rows, langs)
     if installed.empty or not langs:
         return ""
+    example, without_label = _example(rows, langs, installed.iloc[0])
+    caution = ""
+    if without_label:
+        caution = f" In {' and '.join(without_label)} no label fits the picture."
     return (
-        f"{_example(rows, langs, installed.iloc[0])} So says {example_pictures.MODEL},"
-        " a weak model that runs on any laptop; [better ones](11_leaderboard) exist."
+        f"{example} So says {example_pictures.MODEL}, a weak model that runs on any"
+        f" laptop; [better ones](11_leaderboard) exist.{caution}"
     )
 
 
@@ -109,8 +113,12 @@ def _about(rows: pd.DataFrame, langs: Sequence[str], names: Sequence[str]) -> st
     )
 
 
-def _example(rows: pd.DataFrame, langs: Sequence[str], picture: pd.Series) -> str:
-    """Return the sentence on one picture: what it is called in different languages."""
+def _example(
+    rows: pd.DataFrame, langs: Sequence[str], picture: pd.Series
+) -> tuple[str, list[str]]:
+    """Return the sentence on one picture, what it is called in different languages, and
+    in which of these no label fits.
+    """
     of_picture = rows[rows["picture"] == picture["picture"]].set_index("lang")
     different = of_picture.loc[langs].drop_duplicates("english").head(N_TOLD)
     parts = []
@@ -120,7 +128,9 @@ def _example(rows: pd.DataFrame, langs: Sequence[str], picture: pd.Series) -> st
         parts.append(f"{called}{meaning} in {languages.name(lang)}")
     thing = picture["shows"].split(" ", 1)[1]
     listed = " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
-    return f"**The same {thing} is {listed}.**"
+    unlabelled = different.index[different["state"] == "unlabelled"]
+    without_label = [languages.name(lang) for lang in unlabelled]
+    return f"**The same {thing} is {listed}.**", without_label
 
 
 def show(rows: pd.DataFrame, langs: Sequence[str]) -> HTML:
