@@ -2,6 +2,7 @@
 
 study.jobs["zeroshot"] = study.pairs("zero-shot")
 study.jobs["zeroshot_stored"] = study.stored()
+study.jobs["picture_labels"] = study.pictured()
 study.jobs["retrieval"] = study.pairs("retrieval")
 study.jobs["disambiguation"] = study.pairs("disambiguation")
 study.jobs["translators"] = study.translations()
@@ -49,6 +50,37 @@ rule zeroshot_stored:
         **only("zeroshot_stored"),
     params:
         **told("67_zeroshot", prompts="label"),
+    resources:
+        gpu=0,
+    shell:
+        RUN_NOTEBOOK
+
+
+def encoded_before(wildcards):
+    "Return the tables of the model's evaluations on classes, whose names are then cached."
+    return [
+        study.outputs(name, job)["output"]
+        for name in ("zeroshot_stored", "zeroshot")
+        for job in study.jobs[name]
+        if job["model"] == wildcards.model
+    ]
+
+
+rule picture_labels:
+    "Classify photographs that may be shown: which words of each language are nearest?"
+    input:
+        *code("78_picture_labels"),
+        labels=at("labels/imagenet-1k.parquet"),
+        before=encoded_before,
+    output:
+        page=page("78_picture_labels_{model}"),
+        output=at("picture_labels/{model}.parquet"),
+    log:
+        log_of("78_picture_labels_{model}"),
+    wildcard_constraints:
+        **only("picture_labels"),
+    params:
+        **told("78_picture_labels"),
     resources:
         gpu=0,
     shell:

@@ -77,6 +77,7 @@ def test_a_dry_run_plans_every_step_of_the_demonstration(tmp_path, config):
         for name in ("protocols", "label_sets", "curves", "chapter_43_model")
     ] == [3] * 4
     assert (found["labels"], found["adapt"], found["zeroshot_stored"]) == (3, 2, 2)
+    assert found["picture_labels"] == 1
     assert not {"translators", "statements"} & found.keys()
     chapters = {
         f"chapter_{path.stem}" for path in tracked("notebooks/chapters/*.ipynb")
@@ -204,6 +205,25 @@ def test_a_single_input_that_nothing_makes_is_empty_and_what_was_merged_is_waite
     plan = plan_of(config, folder)
     assert plan.places("39_mine") == {"own": ""}
     assert set(plan.reads("39_mine")) == {file, *plan.tables["answers"]}
+
+
+def test_photographs_that_may_be_shown_are_classified_where_the_run_evaluates_on_imagenet(
+    config,
+):
+    graph = read_graph(config)
+    job = {"model": "bridge-lite2"}
+    assert graph.plan.jobs["picture_labels"] == [job]
+    before = graph.inputs("picture_labels", job)["before"]
+    assert before == ["results/demo/stored/bridge-lite2_imagenet-photos-100.parquet"]
+    photographs = job | {"dataset": "imagenet-photos-100"}
+    told = graph.told("zeroshot_stored", photographs)
+    assert told["cache"] == "results/demo/cache/bridge"
+    assert graph.told("picture_labels", job)["cache"] == told["cache"]
+    without = read_graph(config | {"stored_vectors": {}})
+    assert without.plan.jobs["picture_labels"] == []
+    drawings = {"stored_vectors": {}, "models": ["bridge-lite2"]}
+    assert read_graph(config | drawings).plan.jobs["picture_labels"] == []
+    assert "00_summary" in without.plan.chapters
 
 
 def test_a_limit_goes_to_the_stages_of_evaluation_and_its_run_has_a_folder_and_titles_of_its_own(

@@ -176,13 +176,35 @@ def _parameters(given: tuple[str, ...]) -> dict:
 
 
 @app.command()
-@click.argument("kind", type=click.Choice(["chapter"]))
+@click.argument("kind", type=click.Choice(["chapter", "data"]))
 @click.argument("name")
 def new(kind: str, name: str) -> None:
-    """Begin a chapter of your own with an example that runs.
+    """Begin a chapter or data of your own with an example that runs.
+
+    NAME is that of the chapter, or the folder of the data: photographs in folders named
+    by class, labels, captions, and the config of a run.
 
     Example: babelatlas new chapter my_question
     """
+    if kind == "data":
+        _new_data(name)
+    else:
+        _new_chapter(name)
+
+
+def _new_data(folder: str) -> None:
+    """Write example photographs, labels, captions and a config to a folder."""
+    from babelatlas.datasets import example_pictures
+
+    paths = example_pictures.write_data_sets(folder)
+    print("\n".join(map(os.path.relpath, paths)))
+    if missing := example_pictures.missing():
+        print(missing)
+    print(f"make book CONFIG={os.path.relpath(paths[-1])} evaluates models on them.")
+
+
+def _new_chapter(name: str) -> None:
+    """Write an example of a chapter, and its line in the contents."""
     from babelatlas.base.paths import DATA, root
 
     if not re.fullmatch(r"(\d\d_)?[a-z]\w*", name, re.ASCII | re.IGNORECASE):

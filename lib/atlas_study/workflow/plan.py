@@ -17,7 +17,7 @@ from pathlib import Path
 from atlas_study.workflow import notebooks
 from babelatlas.base import checksums, download, synsets, tables
 from babelatlas.base.errors import InputError, near
-from babelatlas.datasets import mined_sentences, stored_vectors
+from babelatlas.datasets import example_pictures, mined_sentences, stored_vectors
 from babelatlas.datasets import registry as datasets
 from babelatlas.models import captioners, registry, translators
 from babelatlas.models.loaders import bridge
@@ -177,6 +177,19 @@ class Plan:
             for model in models
             if model not in self.unable
         ]
+
+    def pictured(self) -> list[Job]:
+        """Return the model that classifies photographs which may be shown, where the
+        run evaluates it on ImageNet's classes.
+        """
+        classes = {
+            self.sets[job["dataset"]].labels
+            for job in [*self.stored(), *self.pairs("zero-shot")]
+            if job["model"] == example_pictures.MODEL
+        }
+        whole = {synsets.PARTS.get(name, name) for name in classes}
+        evaluated = example_pictures.LABELS in whole
+        return [{"model": example_pictures.MODEL}] if evaluated else []
 
     def ambiguous(self, source: str) -> list[Job]:
         """Return the data sets whose ambiguous words come from lexicons, or files."""
@@ -727,7 +740,9 @@ class Plan:
         Jobs share none, since batches decide last digits; bridges share one, as theirs
         do not depend on batches.
         """
-        entry = self.entries.get(job["model"])
+        name = job["model"]
+        stored = [of_stored["model"] for of_stored in self.stored()]
+        entry = registry.get_model(name) if name in stored else self.entries.get(name)
         if entry and entry.family == "bridge":
             return self.at("cache/bridge")
         stage = notebook.partition("_")[2]

@@ -48,7 +48,10 @@ TABLES = {
     "held_out": "zeroshot",
     "scores": "scores",
     "disambiguation": "disambiguation",
+    "picture_labels": "picture_labels",
 }
+# Those that a run has a file of for each model, not for each model and data set.
+BY_MODEL = ("protocols", "picture_labels")
 # The data set that tells a run of the pictures themselves from one on vectors of some
 # of them.
 WHOLE = "imagenet-photos"
@@ -147,7 +150,7 @@ def check_models(rows: pd.DataFrame, *models: str) -> None:
 def _tables_of_run(folder: Path, name: str) -> pd.DataFrame:
     """Return a run's tables of one name and of the real pictures as one."""
     endings = [f"*_{dataset}.parquet" for dataset in DATASETS]
-    if name == "protocols":
+    if name in BY_MODEL:
         endings = ["*.parquet"]
     files = set()
     for ending in endings:
