@@ -138,7 +138,7 @@ def test_the_lead_is_of_the_pair_with_the_most_languages():
     parts = {"a; b": part()[2:], "c; d": part()}
     found = runs.correlations(parts, 4, 5, 50, 0)
     assert runs.lead(found).startswith(
-        "accuracy on c and recall on d correlate with ρ = "
+        "accuracy on c and recall on d correlate at ρ = "
     )
 
 

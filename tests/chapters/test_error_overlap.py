@@ -276,7 +276,7 @@ def test_positive_scores_from_files_are_averaged_as_perplexities_and_negative_on
 
 def test_an_ensemble_names_what_a_member_lacks():
     table = pd.concat([table_of(np.ones((3, 2, 2))), table_of(np.ones((2, 2, 2)), "n")])
-    with pytest.raises(InputError, match="Not all of m, n have a cost of item 'w002'"):
+    with pytest.raises(InputError, match="Not all of m, n have a score of item 'w002'"):
         error_overlap.ensemble(table, ["m", "n"], "both")
 
 

@@ -227,7 +227,7 @@ def test_an_example_says_what_is_known_of_a_language_or_that_nothing_was_asked(f
     best = generative.best_open(found)
     text = generative.about_example(best, "hi")
     assert "2 of 2 models are above the baseline of 20.0 % (exams in India)" in text
-    assert "scores 40.0 %, where the best in English has 60.0 %" in text
+    assert "scores 40.0 %, while the best in English has 60.0 %" in text
     assert "nothing was asked" in generative.about_example(best, "sv")
     assert generative.only_vizwiz(found, best) == "Czech, Swedish"
 

@@ -135,8 +135,8 @@ def test_a_run_of_models_is_written_as_means_and_as_ranks():
     ("undecided", "end"),
     [
         ([], "every other is significantly below it."),
-        (["B"], "whether it is better than one other is not decided."),
-        (["B", "C"], "whether it is better than 2 others is not decided."),
+        (["B"], "it is not significantly better than one other."),
+        (["B", "C"], "it is not significantly better than 2 others."),
     ],
 )
 def test_the_verdict_says_whether_the_first_is_the_best(undecided, end):

@@ -50,7 +50,7 @@ def test_curves_of_a_run_are_those_of_its_models_in_their_order(tmp_path):
     assert chapter.lacking(found) == ""
     none = chapter.curves_of_run(str(tmp_path), ["absent"], ["pictures"])
     assert none.empty
-    assert "has classified nothing" in chapter.lacking(none)
+    assert "no results with different numbers" in chapter.lacking(none)
     assert chapter.lead(none, [2, 5]) == ""
 
 

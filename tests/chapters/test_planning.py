@@ -135,7 +135,7 @@ def test_a_constant_number_of_images_leaves_the_share_unknown(images):
     of_data = table[table["images"] == images].iloc[0]
     assert of_data["ci_low"] == of_data["ci_high"] == chapter.needed(0.05, 3, 0.8)
     assert "to" in chapter.image_table(table)["classes needed"].iloc[-1]
-    assert "cannot be known of photos" in chapter.share_text(share, "photos")
+    assert "is unknown" in chapter.share_text(share, "photos")
 
 
 def test_classes_that_differ_alike_with_any_number_of_images_have_the_whole_share():

@@ -149,7 +149,7 @@ def test_the_gap_of_a_run_is_that_between_its_groups_with_equal_classes(tmp_path
         "With equal numbers of classes, this run's models are 40.0 points (40.0 to 40.0)"
         " less accurate in languages with few labels"
     )
-    assert lead.endswith("published ones 26 less.")
+    assert lead.endswith("published models are 26 less.")
     finding = rich_and_poor.own_finding(gap, 11.3, 26.1)
     assert "40.0 (40.0 to 40.0) points with 100 classes" in finding
 

@@ -126,7 +126,7 @@ def test_types_are_compared_for_as_many_statements():
 def test_languages_whose_words_nothing_parts_are_named_and_not_counted():
     japanese = judged().assign(lang="ja")
     assert statements.lengths(japanese).empty
-    assert statements.not_cut(japanese).endswith("are not counted: Japanese.")
+    assert statements.not_cut(japanese).endswith("without spaces: Japanese.")
     assert statements.not_cut(judged()) == ""
 
 
@@ -190,7 +190,7 @@ def test_what_cannot_be_compared_is_left_out_and_the_takeaway_says_why():
     sentence = statements.verdict(judged().assign(chapter=""), compared)
     assert sentence == (
         "This run has 4 statements about pairs of images in 1 language; accuracy by"
-        " semantic field is not shown, since they name none."
+        " semantic field is not shown, since the data set gives no fields."
     )
 
 

@@ -282,8 +282,8 @@ def lead(found: pd.DataFrame) -> str:
     row = rows.iloc[0]
     first, second = row["data"].split("; ")
     return (
-        f"accuracy on {first} and recall on {second} correlate with"
-        f" ρ = {text_of(row)} over the languages of a model"
+        f"accuracy on {first} and recall on {second} correlate at"
+        f" ρ = {text_of(row)} across the languages of a model"
     )
 
 

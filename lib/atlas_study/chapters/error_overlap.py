@@ -252,7 +252,7 @@ def ensemble(table: pd.DataFrame, models: Sequence[str], name: str) -> pd.DataFr
     if len(lacking):
         row = lacking.iloc[0]
         what = (
-            f"Not all of {', '.join(models)} have a cost of item {row['item']!r} in"
+            f"Not all of {', '.join(models)} have a score of item {row['item']!r} in"
             f" {row['lang']!r}"
         )
         raise InputError(

@@ -219,7 +219,7 @@ def about_example(best: pd.DataFrame, lang: str) -> str:
     parts = [
         f"{row.above} models are above the baseline of {100 * row.baseline:.1f} %"
         f" ({row.source}); the best open one, {row.title}, scores"
-        f" {100 * row.value:.1f} %, where the best in English has"
+        f" {100 * row.value:.1f} %, while the best in English has"
         f" {100 * english[row.source]:.1f} %"
         for row in best[best["lang"] == lang].itertuples()
     ]

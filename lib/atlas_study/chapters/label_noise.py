@@ -113,7 +113,8 @@ def by_language(
     wrong = scores["script"].map(rates[SHARES[share]])
     if not (wrong < 1).all():
         raise InputError(
-            "The audit allows that all labels of a script are wrong: take its estimate."
+            "With this end of the audit's interval all labels of a script may be wrong:"
+            " take its estimate."
         )
     lower, upper = bounds(scores["value"].to_numpy(), wrong.to_numpy())
     return scores.assign(wrong=wrong, lower=lower, upper=upper)
@@ -226,9 +227,9 @@ def _check_predictions(rows: pd.DataFrame, predictions: pd.DataFrame) -> None:
     absent = set(rows.loc[is_wrong, "model"]) - set(predictions["model"])
     if absent:
         raise InputError(
-            "There are no stored predictions, which alternative labels are counted by,"
-            f" of {', '.join(map(repr, sorted(absent)))}: leave it out of model and"
-            " others."
+            "Counting alternative labels takes predictions, but there are no stored"
+            f" predictions of {', '.join(map(repr, sorted(absent)))}: leave it out of"
+            " model and others."
         )
 
 

@@ -209,7 +209,7 @@ def verdict(main: MainBoard, dataset: str) -> str:
     if main.undecided:
         n_others = len(main.undecided)
         others = "one other" if n_others == 1 else f"{n_others} others"
-        next_to = f"whether it is better than {others} is not decided"
+        next_to = f"it is not significantly better than {others}"
     return (
         f"{top['title']} has the highest mean {top['metric']} of {len(main.models)}"
         f" models on {dataset}; {next_to}."

@@ -288,7 +288,7 @@ def lacking(curves: pd.DataFrame) -> str:
     if len(curves):
         return ""
     return (
-        "This run has classified nothing whose classes could be fewer: name models and a"
+        "This run has no results with different numbers of classes: name models and a"
         " data set to classify in its config."
     )
 

@@ -412,7 +412,7 @@ def at_needed(curves: pd.DataFrame, row: pd.Series) -> str:
     n = int(min(row["value"], curves["n"].max()))
     simulated = curves[curves["n"] == n]
     counted = formatting.counted(n, SINGULAR[curves["of"].iloc[0]])
-    return f"{formatting.intervals(simulated, '.0f').iloc[0]} % with {counted}"
+    return f"{formatting.intervals(simulated, '.0f').iloc[0]} % of cases with {counted}"
 
 
 def draw(curves: pd.DataFrame, variances: dict[str, float], settings: dict) -> Axes:
@@ -478,15 +478,14 @@ def share_text(share: pd.Series, dataset: str) -> str:
     """Return which part of the variance lies between classes, as a sentence."""
     if np.isnan(share["value"]):
         return (
-            f"Which share of the variance lies between classes cannot be known of {dataset}"
-            " with (nearly) as many images of every class: for shares from 0 to 100 %."
+            f"{dataset} has (nearly) equally many images of every class, so the share of"
+            " the variance between classes is unknown: for shares from 0 to 100 %."
         )
     text = formatting.intervals(share.to_frame().T, ".0f").iloc[0]
     several = formatting.counted(int(share["n_classes"]), "class")
     return (
-        f"Between classes lies {text} % of the variance of a difference, as on {dataset};"
-        f" 95 % intervals over classes of this share, of which {several} have several"
-        " images."
+        f"On {dataset}, {text} % of the variance of a difference lies between classes;"
+        f" 95 % intervals over classes of this share ({several} with several images)."
     )
 
 
@@ -494,10 +493,10 @@ def images_text(n_images: Sequence[int], dataset: str) -> str:
     """Return how many images the classes of a data set have, as text.
 
     >>> images_text([1, 1], "photos"), images_text([2, 3], "drawings")
-    ('an image each', 'as many images each as in drawings')
+    ('one image each', 'as many images each as in drawings')
     """
     return (
-        "an image each"
+        "one image each"
         if max(n_images) == 1
         else f"as many images each as in {dataset}"
     )

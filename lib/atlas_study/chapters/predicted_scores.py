@@ -498,9 +498,9 @@ def doubts(predictions: pd.DataFrame) -> str:
     )
     named = ", ".join(all_outside.index[all_outside]) or "none"
     return (
-        f"Of {n_all} predictions, {n_of.get(OUTSIDE, 0):,} are extrapolated: the language"
-        " has less text than any evaluated one, or is spelled more like English. Those"
-        f" of all models are in: {named}. Another {n_of.get(USELESS, 0):,} are no better"
+        f"Of {n_all} predictions, {n_of.get(OUTSIDE, 0):,} extrapolate: the language has"
+        " less text than any evaluated one, or is spelled more like English. For all"
+        f" models this is so in: {named}. Another {n_of.get(USELESS, 0):,} are no better"
         " than the model's mean."
     )
 

@@ -57,14 +57,14 @@ LABEL_SETS = {
     "clip": "CLIP's names",
 }
 SETTINGS = """One setting at a time is varied, and each option is compared with the base.
-With the first caption of an image only, an image has fewer correct captions to find, and
-fewer wrong ones next to them."""
+If only the first caption of an image is used, an image has fewer correct captions to
+retrieve, but also fewer wrong ones among which to find them."""
 OTHER_WORDS = """Every model is also evaluated with other words, in each language on the
-classes that both sets name: words of the wordnets alone, of Wiktionary alone, the first
-word listed (the paper's rule), another word of the same class and, with ImageNet, the
-existing translations. The miniature models learned their words from the very label set in
-use, so another word is often one that they have never met: the loss is no estimate of a
-real model's."""
+classes that both label sets have: words of the wordnets alone, of Wiktionary alone, the
+first word listed (the paper's rule), another word of the same class and, with ImageNet,
+the existing translations. The miniature models learned their words from the label set in
+use, so another word is often one that they have never met, and their loss says nothing
+about real models."""
 GAIN, SHARE = "mean gain in accuracy", "share of templates that differ"
 
 

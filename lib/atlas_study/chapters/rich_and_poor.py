@@ -125,8 +125,8 @@ def of_run_or_shipped(
     if sizes:
         advice = f"one of {', '.join(map(str, sorted(sizes[:NEAREST])))}"
     raise InputError(
-        f"Accuracy among {size} classes should be there in at least {least} languages,"
-        f" and is not: give {advice}."
+        f"Accuracy among {size} classes is needed in at least {least} languages, and"
+        f" fewer have it: give {advice}."
     )
 
 
@@ -330,7 +330,7 @@ def own_lead(own: OwnGap | None, published_gap: float) -> str:
     return (
         f"With equal numbers of classes, this run's models are {abs(gap['value']):.1f}"
         f" points ({ends}) {direction} accurate in languages with few labels than in"
-        f" languages with many; published ones {published_gap:.0f} less."
+        f" languages with many; published models are {published_gap:.0f} less."
     )
 
 
@@ -340,16 +340,16 @@ def own_finding(own: OwnGap, published_all: float, published_equal: float) -> st
     """
     if own.gaps.empty:
         counts = formatting.counted(own.n_languages, "language")
-        return f"Accuracy with all classes and with as many in each of {counts}"
+        return f"Accuracy with all and with equal numbers of classes in {counts}"
     texts = formatting.intervals(own.gaps, to=" to ")
     gaps_of_run = [
         f"{text} points with {series}"
         for series, text in zip(own.gaps["series"], texts, strict=True)
     ]
     return (
-        "Between languages with many labels and with few this run's models differ by"
-        f" {', '.join(gaps_of_run)}; published ones by {published_all:.1f} with all and"
-        f" {published_equal:.1f} with 100 classes"
+        "The gap between languages with many and with few labels is, in this run's"
+        f" models, {', '.join(gaps_of_run)}; in published models {published_all:.1f} with"
+        f" all and {published_equal:.1f} with 100 classes"
     )
 
 
@@ -362,8 +362,8 @@ def own_text(own: OwnGap | None, size: int) -> str:
     if own.means.empty:
         return (
             f"This run has no accuracies among {size} classes in any language: it needs a"
-            " data set to classify, and languages with as many labels."
+            " data set to classify, and languages with at least that many labels."
         )
     if own.gaps.empty:
         return "This run has no languages with few labels and with many to compare."
-    return "The same question to the models that this run evaluated itself."
+    return "The same question, asked of the models that this run evaluated itself."

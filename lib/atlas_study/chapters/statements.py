@@ -77,7 +77,9 @@ def verdict(judged: pd.DataFrame, compared: pd.DataFrame) -> str:
     statements_text = formatting.counted(n_statements, "statement")
     n_languages = formatting.counted(judged["lang"].nunique(), "language")
     why = (
-        "no model answers them" if (judged["chapter"] != "").any() else "they name none"
+        "no model answers them"
+        if (judged["chapter"] != "").any()
+        else "the data set gives no fields"
     )
     return (
         f"This run has {statements_text} about pairs of images in {n_languages}; accuracy"
@@ -188,7 +190,7 @@ def not_cut(judged: pd.DataFrame) -> str:
     """Return the languages whose words are not counted, as a sentence; "" for none."""
     codes = [code for code in judged["lang"].unique() if code in NOT_CUT]
     names = ", ".join(languages.name(code) for code in codes)
-    return f"Words that no space parts are not counted: {names}." if codes else ""
+    return f"No word counts for languages without spaces: {names}." if codes else ""
 
 
 # Accuracy by semantic field
@@ -338,7 +340,7 @@ def without_labels(labels: pd.DataFrame) -> str:
     if len(labels):
         return ""
     return (
-        "No labels by people are named: have others label the pairs again"
+        "This run has no labels by people: have others label the pairs again"
         " (`babelatlas statements labels --help`), and name the table under"
         " `people_labels`."
     )
@@ -490,6 +492,6 @@ def without_images(judged: pd.DataFrame, dataset: str, allowed: Sequence[str]) -
         return "" if has_images else f"The images of {dataset} are not here."
     licence = registry.get_dataset(dataset).licence
     return (
-        f"No images of {dataset} are shown, which you may not publish without asking"
-        f" (licence: {licence}): name it under `examples_of` to see them."
+        f"Images of {dataset} are not shown, since they may not be published without"
+        f" permission (licence: {licence}): name it under `examples_of` to see them."
     )

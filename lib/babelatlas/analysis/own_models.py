@@ -333,8 +333,8 @@ def task_lacking(found: pd.DataFrame) -> str:
         return ""
     (lacking,) = set(tasks.values()) - set(present)
     return (
-        f"This run has results of {present[0]} alone: whether accuracy predicts recall,"
-        f" and tasks agree, it cannot tell without a data set for {lacking} under"
+        f"This run has results of {present[0]} alone, so it cannot show whether accuracy"
+        f" predicts recall and whether tasks agree: name a data set for {lacking} under"
         " `datasets` in its config."
     )
 
@@ -360,7 +360,7 @@ def lead(of_boards: pd.DataFrame) -> str:
             f"On {where}, several of this run's models share the highest mean {measure},"
             f" {mean} over {over}."
         )
-    next_to = "; whether it is better than the next is not decided"
+    next_to = "; it is not significantly better than the next"
     if row["p"] < ALPHA:
         next_to = ", significantly higher than that of the next"
     return (
