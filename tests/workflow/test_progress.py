@@ -27,8 +27,9 @@ def record(event=None, level=logging.INFO, msg="", **values):
     return made
 
 
-def start(handler, jobid, rule, log):
-    handler.emit(record(LogEvent.JOB_INFO, jobid=jobid, rule_name=rule, log=log))
+def start(handler, jobid, rule, log, output=()):
+    values = {"jobid": jobid, "rule_name": rule, "log": log, "output": output}
+    handler.emit(record(LogEvent.JOB_INFO, **values))
 
 
 def test_a_step_that_ends_is_one_line_with_the_time_that_is_left(
@@ -103,3 +104,14 @@ def test_a_rule_that_was_not_measured_takes_the_median_of_those_that_were(handle
 def test_without_a_measurement_all_steps_count_alike(handler, tmp_path):
     (tmp_path / progress.MEASURED).unlink()
     assert progress.expected_seconds({"a": 1, "b": 2}) == {"a": 1.0, "b": 1.0}
+
+
+def test_the_page_that_can_be_read_before_the_book_is_named_with_its_path(
+    handler, capsys, tmp_path
+):
+    stats = {"page": 1, "book": 1, "total": 2}
+    handler.emit(record(LogEvent.RUN_INFO, stats=stats))
+    start(handler, 1, "page", ["page_16.txt"], ["_build/page/html/16.html"])
+    handler.emit(record(LogEvent.JOB_FINISHED, job_id=1))
+    handler.emit(record(LogEvent.PROGRESS, done=1, total=2))
+    assert f"{tmp_path}/_build/page/html/16.html" in capsys.readouterr().err

@@ -31,11 +31,14 @@ NOTHING_TO_DO = "Nothing to be done"
 
 
 class Step(NamedTuple):
-    """A job that was started: its name, rule, log, and when."""
+    """A job that was started: its name, rule, log, the first file that it writes, and
+    when.
+    """
 
     name: str
     rule: str
     log: str
+    output: str
     began: float
 
 
@@ -122,7 +125,8 @@ class LogHandler(LogHandlerBase):
     def _start(self, record: LogRecord) -> None:
         log = next(iter(record.log or []), "")
         name = Path(log).stem or record.rule_name
-        step = Step(name, record.rule_name, log, time.monotonic())
+        output = next(iter(record.output or []), "")
+        step = Step(name, record.rule_name, log, output, time.monotonic())
         self.steps[record.jobid] = step
 
     def _finish(self, jobid: int) -> None:
@@ -144,6 +148,8 @@ class LogHandler(LogHandlerBase):
             seconds = f"{now - step.began:.0f} s"
             line = f"  {done:>{len(str(total))}} of {total}  {step.name}, {seconds}"
             _write(f"{line}; {left}" if left and done < total else line)
+            if step.rule == "page" and self.counts["book"]:
+                _write(f"  The first page to read: {Path(step.output).resolve()}")
         self.finished = []
 
     def _fail(self, record: LogRecord) -> None:
