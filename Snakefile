@@ -71,3 +71,4 @@ rule all:
     input:
         "_build/html/index.html",
         study.all_files(),
+        first_page(),

@@ -11,6 +11,13 @@ def sources_of_pages():
     return prose | {name: [page(name)] for name in study.all_pages()}
 
 
+def first_page():
+    "Return the page that is rendered by itself while the rest of the first book is made."
+    name = study.first_page()
+    is_first = not Path("_build/html/index.html").exists()
+    return [f"_build/page/html/{name}.html"] if name and is_first else []
+
+
 PAGES = sources_of_pages()
 ASKED = re.findall(r"^_build/page/html/(.*)\.html$", "\n".join(sys.argv), re.MULTILINE)
 if unknown := [name for name in ASKED if name not in PAGES]:
@@ -61,6 +68,7 @@ rule page:
         page="[^/]+",
     resources:
         gpu=0,
+    priority: EARLY
     shell:
         "{PYTHON:q} -m atlas_study.workflow.book {HERE:q} _build/page {input.pages:q} --only {wildcards.page:q} --log {log:q}"
         " --outputs {output:q}"

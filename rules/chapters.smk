@@ -1,5 +1,8 @@
 # Chapters: each reads the tables of the run that its notebook lists, draws, and answers.
 
+# Of the page that a first run renders before all else, and of its chapter.
+EARLY = 100
+
 for chapter in study.chapters:
     study.jobs[chapter] = study.chapter_jobs(chapter)
     written = study.written(chapter)
@@ -25,5 +28,6 @@ for chapter in study.chapters:
             **told(chapter, stage=False, **study.places(chapter)),
         resources:
             gpu=0,
+        priority: EARLY if chapter == study.first_page() else 0
         shell:
             RUN_NOTEBOOK

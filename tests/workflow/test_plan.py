@@ -811,3 +811,12 @@ def test_a_mistake_in_a_rule_or_notebook_is_told_before_anything_runs(
         Graph("config/demo.yml", tmp_path)
     assert sentence in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_the_first_page_of_a_first_run_waits_for_no_table_of_it(config):
+    plan = read_graph(config).plan
+    first = plan.first_page()
+    assert first in plan.chapters
+    assert not plan.reads(first)
+    waiting = config | {"chapters": ["00_summary"]}
+    assert not read_graph(waiting).plan.first_page()

@@ -27,7 +27,7 @@ from atlas_study.pages import page_form, page_html, runnable
 from atlas_study.pages.page_form import DATA, FILES, ORIGINALS
 from atlas_study.workflow import failures
 from atlas_study.workflow.plan import TITLE_PAGE
-from atlas_study.workflow.run_notebook import fail, hand_back, on_volume, opened
+from atlas_study.workflow.run_notebook import fail, hand_back, on_volume, opened, tell
 from babelatlas.base import paths, tables
 from babelatlas.base.errors import InputError
 
@@ -410,11 +410,8 @@ def main(arguments: list[str] | None = None) -> int:
     study, (log_path, *names) = on_volume([given.log, *given.pages])
     os.chdir(study)
     pages, run = [Path(name) for name in names], Path(log_path).parents[1]
-    print(
-        "  running  the"
-        f" {f'page {given.only}' if given.only else f'book ({len(pages)} notebooks)'}",
-        flush=True,
-    )
+    whole = f"book ({len(pages)} notebooks)"
+    tell(f"  running  the {f'page {given.only}' if given.only else whole}")
     failed = failures.failed(
         run, given.failed
     )  # before the log of an earlier try is written over

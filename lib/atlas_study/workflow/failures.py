@@ -113,6 +113,14 @@ def _is_done(lines: list[str]) -> bool:
     return any(line.startswith("done: ") for line in lines[-3:])
 
 
+def reason_in(log: str | os.PathLike) -> str:
+    """Return why a step failed, as its log says."""
+    path = Path(log)
+    if not path.is_file():
+        return "It never began: its log is not there."
+    return _reason(path.read_text(encoding="utf-8", errors="replace").splitlines())
+
+
 def _reason(lines: list[str]) -> str:
     """Return why a step failed, as its log says."""
     at = next(
@@ -266,8 +274,12 @@ def _snakemake(words: list[str]) -> int:
     """Run Snakemake in this process, so that it ends with it; return its exit status."""
     from snakemake.cli import main
 
+    from atlas_study.workflow import progress
+
+    progress.register()
+    in_lines = [] if is_dry(words) or "--logger" in words else ["--logger", "lines"]
     try:
-        main(words)
+        main([*words, *in_lines])
     except SystemExit as done:
         if isinstance(done.code, str):  # a sentence of the Snakefile on what is wrong
             print(done.code, file=sys.stderr)

@@ -572,6 +572,14 @@ class Plan:
         paths = dict.fromkeys([*self._listed(chapter), *single])
         return [path for path in paths if path in self.made]
 
+    def first_page(self) -> str:
+        """Return the chapter whose page a first run renders before all else, so that
+        there is something to read: the first that waits for no table of the run; "" for
+        none.
+        """
+        at_once = [chapter for chapter in self.chapters if not self.reads(chapter)]
+        return at_once[0] if at_once else ""
+
     def single(self, chapter: str) -> dict[str, str]:
         """Return the single files that a chapter reads: name -> path; "" for a table
         that nothing of this run makes.

@@ -30,6 +30,8 @@ from babelatlas.base.errors import InputError, remedy
 # Where Snakemake's storage plugin for file systems keeps copies.
 COPIES = ".snakemake/storage/fs/"
 VISIBLE = "CUDA_VISIBLE_DEVICES"
+# Set where the run itself tells what its jobs do (`progress`).
+QUIET = "BABELATLAS_QUIET_JOBS"
 HELD = []  # the lock of this process's GPU, which ends with the process
 
 
@@ -211,11 +213,18 @@ def _told_of_kernel(error: RuntimeError, source: Path) -> RuntimeError:
 
 def fail(sentence: str, log: TextIO | None = None) -> int:
     """Tell why something failed, now and in its log; return the exit status 1."""
-    print(f"  failed   {sentence}", file=sys.stderr, flush=True)
+    if not (log and os.environ.get(QUIET)):
+        print(f"  failed   {sentence}", file=sys.stderr, flush=True)
     if log:
         with suppress(OSError):  # the disk may be full
             print(f"failed: {sentence}", file=log, flush=True)
     return 1
+
+
+def tell(line: str) -> None:
+    """Print a line, unless the run does (`progress`)."""
+    if not os.environ.get(QUIET):
+        print(line, flush=True)
 
 
 def opened(path: str | os.PathLike) -> TextIO | None:
@@ -347,7 +356,7 @@ def main(arguments: list[str] | None = None) -> int:
         if given.gpu == 0:
             os.environ[VISIBLE] = ""
         gpu = claim_gpu() if given.gpu else ""
-        print(f"  running  {name}{f' on {gpu}' if gpu else ''}", flush=True)
+        tell(f"  running  {name}{f' on {gpu}' if gpu else ''}")
         print(
             f"running: {name}, {gpu or 'no GPU'}, parameters"
             f" {json.dumps(given.parameters)}",
@@ -360,13 +369,13 @@ def main(arguments: list[str] | None = None) -> int:
     except (InputError, RuntimeError, OSError) as error:
         return fail(f"{name}: {error}", log)
     except KeyboardInterrupt:
-        print(f"  stopped  {name}", flush=True)
+        tell(f"  stopped  {name}")
         print(STOPPED, file=log or sys.stderr)
         return 130
     finally:
         if log:
             log.close()
-    print(f"  done     {name} ({seconds:.0f} s)", flush=True)
+    tell(f"  done     {name} ({seconds:.0f} s)")
     hand_back(study, here, given.outputs)
     return 0
 
