@@ -1,0 +1,351 @@
+"""Which model to use in a language: one rule, which chapters, explorer and pages of
+languages share.
+
+A model is recommended for a use only where it is usable by the book's rule
+(`verdicts`): beyond guessing, the whole 95 % interval of its share of the best result in
+English is at least a half. Numbers of different harnesses do not compare, so models are
+ranked within one: the first of `BOARDS` on which any model is usable for the use. Of
+these the one with the highest result is recommended; of all that are usable on some
+board, the one that was released last is the newest. Where none is usable, no model is
+recommended, and the one nearest to the line is named as such.
+"""
+
+from functools import cache
+
+import pandas as pd
+
+from babelatlas.analysis import image_clusters, real_models
+from babelatlas.analysis.verdicts import (
+    CAPTIONS,
+    LABELS,
+    QUESTIONS,
+    open_results,
+    with_verdicts,
+)
+from babelatlas.base import languages, licences
+from babelatlas.report.formatting import counted, interval, percent
+
+SEARCH, ANSWERS = "search and labels", "questions"  # tasks
+EXAMS = "indian-reasoning"
+# Of each task the tests of which a language takes the first that it has, and of each
+# test its boards, in this order: harnesses of one data set and direction.
+BOARDS = {
+    SEARCH: [
+        [CAPTIONS, "xm3600.t2i.babel-imagenet", "xm3600.t2i.mteb"],
+        [LABELS],
+    ],
+    ANSWERS: [
+        [QUESTIONS[0]],
+        [QUESTIONS[1]],
+        ["worldcuisines.formal"],
+        ["worldcuisines.casual"],
+        [EXAMS],
+    ],
+}
+ANY, COMMERCIAL, SMALL, NEWEST = USES = (
+    "any licence",
+    "commercial use",
+    "under 600 million parameters",
+    "newest",
+)
+MOST_PARAMETERS = 600  # millions, of a small model
+# What a recommendation says: a model; that none is usable; that the test decides
+# nothing; that no model for the use was tested.
+RECOMMENDED, NONE_USABLE, NOT_DECIDED, NOT_TESTED = STATES = (
+    "recommended",
+    "none usable",
+    "not decided",
+    "not tested",
+)
+FACTS = [
+    "id",
+    "title",
+    "measure",
+    "model",
+    "name",
+    "value",
+    "ci_low",
+    "ci_high",
+    "n",
+    "baseline",
+    "baseline_name",
+    "classes",
+    "share",
+    "share_low",
+    "share_high",
+    "verdict",
+    "licence",
+    "parameters_m",
+    "release_date",
+    "address",
+]
+KEYS = ["lang", "task", "test", "board", "above", "decided"]  # of candidates
+MOST_NAMED = 2  # models that do not differ significantly
+
+
+@cache
+def candidates() -> pd.DataFrame:
+    """Return the results on which recommendations rest, with the verdict that each
+    gives: `verdicts.open_results`, `verdicts.with_verdicts`, task, test (its place in
+    BOARDS) and board (its place in the test).
+
+    Only the rows of the first test of each language and task. Do not change the table.
+    """
+    places = [
+        {"id": board, "task": task, "test": test, "board": place}
+        for task, tests in BOARDS.items()
+        for test, boards in enumerate(tests)
+        for place, board in enumerate(boards)
+    ]
+    rows = open_results().drop(columns="task").merge(pd.DataFrame(places), on="id")
+    first = rows.groupby(["task", "lang"])["test"].transform("min")
+    rows = with_verdicts(rows[rows["test"] == first].reset_index(drop=True))
+    rows = rows[[*KEYS, *FACTS]]
+    texts = rows.select_dtypes(exclude="number").columns
+    return rows.astype(dict.fromkeys(texts, object))  # pandas' own strings are slow
+
+
+@cache
+def recommendations() -> pd.DataFrame:
+    """Return for each language, task and use the recommended model, one row each.
+
+    Columns: lang, task, use, state (one of STATES), models (how many for this use have
+    a result), alike (names of the other usable models on the same board that do not
+    differ significantly from it, a list), and FACTS: of the recommended model; where
+    none is usable of the one whose share of the best English result is highest; missing
+    where none was tested. Do not change the table.
+
+    >>> table = recommendations().set_index(["lang", "task", "use"])
+    >>> table.loc["te", SEARCH, ANY]["name"], table.loc["te", SEARCH, COMMERCIAL]["state"]
+    ('NLLB-SigLIP MRL large', 'none usable')
+    """
+    rows = []
+    for (lang, task), part in candidates().groupby(["lang", "task"], sort=True):
+        for use in USES:
+            chosen = _recommended(part[_fits(part, use)], use)
+            rows.append({"lang": lang, "task": task, "use": use} | chosen)
+    return pd.DataFrame(rows)
+
+
+def _fits(rows: pd.DataFrame, use: str) -> pd.Series:
+    """Return which rows are of models for a use."""
+    if use == COMMERCIAL:
+        return licences.commercial(rows["licence"])
+    if use == SMALL:
+        return rows["parameters_m"] < MOST_PARAMETERS
+    if use == NEWEST:
+        return rows["release_date"] != ""
+    return pd.Series(True, rows.index)
+
+
+def _recommended(rows: pd.DataFrame, use: str) -> dict:
+    """Return what is recommended of the rows of one language, task and use."""
+    models = rows["model"].nunique()
+    if rows.empty:
+        return {"state": NOT_TESTED, "models": models, "alike": []}
+    usable = rows[rows["verdict"] == "usable"]
+    if usable.empty:
+        state = NONE_USABLE if rows["decided"].any() else NOT_DECIDED
+        by = "share" if state == NONE_USABLE else "value"
+        nearest = rows.sort_values([by, "model"], ascending=[False, True])
+        return {"state": state, "models": models, "alike": []} | _facts(nearest)
+
+    order = ["board", "value", "model"]
+    ranked = usable.sort_values(order, ascending=[True, False, True])
+    alike = []
+    if use == NEWEST:
+        ranked = ranked.sort_values("release_date", ascending=False, kind="stable")
+    else:
+        alike = _alike(ranked[ranked["board"] == ranked["board"].iloc[0]])
+    return {"state": RECOMMENDED, "models": models, "alike": alike} | _facts(ranked)
+
+
+def _facts(ranked: pd.DataFrame) -> dict:
+    return ranked[FACTS].iloc[0].to_dict()
+
+
+def _alike(rows: pd.DataFrame) -> list[str]:
+    """Return the names of the models of one board that do not differ significantly from
+    the best (`real_models.best`), images of a class counted as `image_clusters` does.
+    """
+    dataset = rows["id"].str.partition(".")[0]
+    cases = image_clusters.independent_images(rows.assign(dataset=dataset))
+    compared = rows[["model", "value"]].assign(n=cases, n_correct=rows["value"] * cases)
+    best = real_models.best(compared)
+    names = rows.set_index("model")["name"]
+    return names[best.loc[best["same"], "model"].iloc[1:]].tolist()
+
+
+def of_language(lang: str, task: str) -> pd.DataFrame:
+    """Return the recommendations of a language for a task, one row for each of USES; no
+    rows where no open model has such a result.
+    """
+    table = recommendations()
+    return table[(table["lang"] == lang) & (table["task"] == task)]
+
+
+def model_text(row: pd.Series) -> str:
+    """Return which model a row of `recommendations` recommends, as text: with those
+    that do not differ significantly, or that none is usable.
+
+    >>> table = of_language("te", SEARCH).set_index("use")
+    >>> model_text(table.loc[ANY]), model_text(table.loc[COMMERCIAL])
+    ('NLLB-SigLIP MRL large', 'none is usable')
+    """
+    if row["state"] == RECOMMENDED:
+        return f"{row['name']}{alike_text(row['alike'])}"
+    words = {
+        NONE_USABLE: "none is usable",
+        NOT_DECIDED: "not decided",
+        NOT_TESTED: "none was tested",
+    }
+    return words[row["state"]]
+
+
+def alike_text(names: list[str]) -> str:
+    """Return that other models do not differ significantly, to follow a name; "" for
+    none.
+
+    >>> alike_text(["A"]), alike_text(["A", "B", "C"])
+    (', or A (no significant difference)', ', or one of 3 others (no significant difference)')
+    """
+    if not names:
+        return ""
+    others = " or ".join(names)
+    if len(names) > MOST_NAMED:
+        others = f"one of {len(names)} others"
+    return f", or {others} (no significant difference)"
+
+
+def result_text(row: pd.Series) -> str:
+    """Return the result of a row of `recommendations` as text; of a model that is not
+    recommended with its name.
+
+    >>> result_text(of_language("te", SEARCH).iloc[0])
+    '42.3 % (40.7–44.0)'
+    >>> result_text(of_language("te", SEARCH).iloc[1])
+    'nearest: M-CLIP XLM-R large ViT-B/16+, 26.8 % (25.8–27.9)'
+    """
+    if row["state"] == NOT_TESTED:
+        return "–"
+    text = interval(row["value"], row["ci_low"], row["ci_high"])
+    if row["state"] == RECOMMENDED:
+        return text
+    nearest = "nearest" if row["state"] == NONE_USABLE else "highest"
+    return f"{nearest}: {row['name']}, {text}"
+
+
+def share_text(row: pd.Series) -> str:
+    """Return the share of the best English result in percent with its interval, "–"
+    where there is none.
+    """
+    if row["state"] == NOT_TESTED or pd.isna(row["share"]):
+        return "–"
+    share, low, high = (row[name] for name in ("share", "share_low", "share_high"))
+    return f"{100 * share:.0f} ({100 * low:.0f}–{100 * high:.0f})"
+
+
+def sentence(row: pd.Series) -> str:
+    """Return a row of `recommendations` as a sentence, with the test.
+
+    >>> sentence(of_language("te", SEARCH).iloc[1])[:58]
+    'No commercially licensed model is usable in Telugu (of 48 '
+    """
+    kinds = {
+        ANY: "open model",
+        COMMERCIAL: "commercially licensed model",
+        SMALL: f"model under {MOST_PARAMETERS} million parameters",
+        NEWEST: "model with a known release date",
+    }
+    kind, language = kinds[row["use"]], languages.name(row["lang"])
+    if row["state"] == NOT_TESTED:
+        return f"No {kind} was tested in {language}."
+    tested = f"of {counted(row['models'], 'model')}"
+    test = f"{result_text(row)}; {row['title']}"
+    if row["state"] == NOT_DECIDED:
+        return f"Whether a {kind} is usable in {language} is not decided ({test})."
+    if row["state"] == NONE_USABLE:
+        return f"No {kind} is usable in {language} ({tested}; {test})."
+    return f"For {row['use']} in {language}: {model_text(row)}, {test}."
+
+
+def generative_verdict(lang: str) -> tuple[str, str]:
+    """Return whether a generative model is usable in a language, one of
+    `usability.STATES`, and what that rests on, as the rest of a sentence.
+
+    A test decides where the same questions were asked in English: dishes
+    (WorldCuisines), else exams of India. The rule is that of `verdicts`, with the
+    language's own baseline taken off both results. VizWiz decides nothing: always
+    answering "unanswerable" is hard to exceed there.
+
+    >>> generative_verdict("yo")[0], generative_verdict("te")[0]
+    ('usable', 'borderline')
+    >>> generative_verdict("ha")
+    ('not decided', 'no generative model has a released result in Hausa')
+    """
+    rows = candidates()
+    rows = rows[(rows["lang"] == lang) & (rows["task"] == ANSWERS)]
+    if rows.empty:
+        return "not decided", _asked_otherwise(lang)
+    top = rows.sort_values(["above", "value"], ascending=False).iloc[0]
+    n = f"{top['n']:,.0f}"
+    questions = "exam questions" if top["id"] == EXAMS else "questions about dishes"
+    text = (
+        f"{top['name']} answers {interval(top['value'], top['ci_low'], top['ci_high'])}"
+        f" of {n} {questions} correctly ({top['baseline_name']}:"
+        f" {percent(top['baseline'])})"
+    )
+    return top["verdict"], text
+
+
+def _asked_otherwise(lang: str) -> str:
+    """Return what generative models were asked in a language where nothing decides."""
+    name = languages.name(lang)
+    rows = open_results()
+    rows = rows[(rows["lang"] == lang) & (rows["kind"] == "generative")]
+    if rows.empty:
+        return f"no generative model has a released result in {name}"
+    titles = "; ".join(rows["title"].unique())
+    return f"generative models have results only on tests that decide nothing: {titles}"
+
+
+def usable_languages(task: str) -> pd.DataFrame:
+    """Return in how many languages each open model is usable on the first test of a
+    task: model, name, languages (usable), tested, mean (its result over all tested
+    languages, a fraction), licence, parameters_m, release_date; the most first.
+
+    Only the first board counts, whose models all have the same languages.
+    """
+    rows = candidates()
+    board = BOARDS[task][0][0]
+    rows = rows[(rows["task"] == task) & (rows["id"] == board)]
+    counts = rows.groupby("model", as_index=False).agg(
+        name=("name", "first"),
+        languages=("verdict", lambda states: (states == "usable").sum()),
+        tested=("lang", "size"),
+        mean=("value", "mean"),
+        licence=("licence", "first"),
+        parameters_m=("parameters_m", "first"),
+        release_date=("release_date", "first"),
+    )
+    order = ["languages", "mean", "model"]
+    return counts.sort_values(order, ascending=[False, False, True], ignore_index=True)
+
+
+def counts_by_use(task: str) -> pd.DataFrame:
+    """Return for each use in how many languages a model is recommended and in how many
+    none is usable: use, recommended, none usable, not decided, first (the model
+    recommended most often) and first_count.
+    """
+    table = recommendations()
+    table = table[table["task"] == task]
+    rows = []
+    for use, part in table.groupby("use", sort=False):
+        states = part["state"].value_counts().reindex(STATES, fill_value=0)
+        names = part.loc[part["state"] == RECOMMENDED, "name"].value_counts()
+        first = {"first": "", "first_count": 0}
+        if len(names):
+            first = {"first": names.index[0], "first_count": int(names.iloc[0])}
+        rows.append({"use": use} | states.to_dict() | first)
+    return pd.DataFrame(rows)
+
