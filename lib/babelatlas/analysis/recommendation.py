@@ -23,10 +23,10 @@ from babelatlas.analysis.verdicts import (
     with_verdicts,
 )
 from babelatlas.base import languages, licences
-from babelatlas.report.formatting import counted, interval, percent
+from babelatlas.report.formatting import interval, percent
 
 SEARCH, ANSWERS = "search and labels", "questions"  # tasks
-EXAMS = "indian-reasoning"
+EXAMS, VIZWIZ = "indian-reasoning", "vizwiz"
 # Of each task the tests of which a language takes the first that it has, and of each
 # test its boards, in this order: harnesses of one data set and direction.
 BOARDS = {
@@ -119,12 +119,11 @@ def recommendations() -> pd.DataFrame:
     >>> table.loc["te", SEARCH, ANY]["name"], table.loc["te", SEARCH, COMMERCIAL]["state"]
     ('NLLB-SigLIP MRL large', 'none usable')
     """
-    rows = []
-    for (lang, task), part in candidates().groupby(["lang", "task"], sort=True):
-        for use in USES:
-            chosen = _recommended(part[_fits(part, use)], use)
-            rows.append({"lang": lang, "task": task, "use": use} | chosen)
-    return pd.DataFrame(rows)
+    rows = candidates()
+    groups = rows[["lang", "task"]].drop_duplicates().sort_values(["lang", "task"])
+    parts = [_of_use(rows[_fits(rows, use)], groups, use) for use in USES]
+    order = ["lang", "task"]
+    return pd.concat(parts).sort_values(order, kind="stable", ignore_index=True)
 
 
 def _fits(rows: pd.DataFrame, use: str) -> pd.Series:
@@ -138,30 +137,47 @@ def _fits(rows: pd.DataFrame, use: str) -> pd.Series:
     return pd.Series(True, rows.index)
 
 
-def _recommended(rows: pd.DataFrame, use: str) -> dict:
-    """Return what is recommended of the rows of one language, task and use."""
-    models = rows["model"].nunique()
-    if rows.empty:
-        return {"state": NOT_TESTED, "models": models, "alike": []}
+def _of_use(rows: pd.DataFrame, groups: pd.DataFrame, use: str) -> pd.DataFrame:
+    """Return what is recommended for a use in each of `groups` (lang and task), a row
+    each, of the `rows` of its models.
+    """
     usable = rows[rows["verdict"] == "usable"]
-    if usable.empty:
-        state = NONE_USABLE if rows["decided"].any() else NOT_DECIDED
-        by = "share" if state == NONE_USABLE else "value"
-        nearest = rows.sort_values([by, "model"], ascending=[False, True])
-        return {"state": state, "models": models, "alike": []} | _facts(nearest)
-
-    order = ["board", "value", "model"]
-    ranked = usable.sort_values(order, ascending=[True, False, True])
-    alike = []
+    usable = usable.sort_values(
+        ["board", "value", "model"], ascending=[True, False, True]
+    )
+    ranked = usable
     if use == NEWEST:
-        ranked = ranked.sort_values("release_date", ascending=False, kind="stable")
-    else:
-        alike = _alike(ranked[ranked["board"] == ranked["board"].iloc[0]])
-    return {"state": RECOMMENDED, "models": models, "alike": alike} | _facts(ranked)
+        ranked = usable.sort_values("release_date", ascending=False, kind="stable")
+    nearest = rows.sort_values(["share", "value"], ascending=False, kind="stable")
+    best = pd.concat([ranked, nearest]).drop_duplicates(["lang", "task"])
+
+    keys = ["lang", "task"]
+    counts = rows.groupby(keys)["model"].nunique().rename("models")
+    decided = rows.groupby(keys)["decided"].any().rename("any_decided")
+    table = groups.merge(best[[*keys, "board", *FACTS]], on=keys, how="left")
+    table = table.join(counts, on=keys).join(decided, on=keys)
+    table["models"] = table["models"].fillna(0).astype(int)
+    table["use"] = use
+    table["state"] = [
+        _state(row.verdict, row.models, row.any_decided) for row in table.itertuples()
+    ]
+    boards = dict(list(usable.groupby([*keys, "board"])))
+    table["alike"] = [
+        _alike(boards[row.lang, row.task, row.board])
+        if row.state == RECOMMENDED and use != NEWEST
+        else []
+        for row in table.itertuples()
+    ]
+    return table[[*keys, "use", "state", "models", "alike", *FACTS]]
 
 
-def _facts(ranked: pd.DataFrame) -> dict:
-    return ranked[FACTS].iloc[0].to_dict()
+def _state(verdict: str, models: int, decided: bool) -> str:
+    """Return what a recommendation says, one of STATES."""
+    if models == 0:
+        return NOT_TESTED
+    if verdict == "usable":
+        return RECOMMENDED
+    return NONE_USABLE if decided else NOT_DECIDED
 
 
 def _alike(rows: pd.DataFrame) -> list[str]:
@@ -248,8 +264,10 @@ def share_text(row: pd.Series) -> str:
 def sentence(row: pd.Series) -> str:
     """Return a row of `recommendations` as a sentence, with the test.
 
-    >>> sentence(of_language("te", SEARCH).iloc[1])[:58]
-    'No commercially licensed model is usable in Telugu (of 48 '
+    >>> sentence(of_language("te", SEARCH).iloc[1])[:62]
+    'No commercially licensed model is usable in Telugu (nearest: M'
+    >>> sentence(of_language("te", SEARCH).iloc[0])[:60]
+    'Any licence: NLLB-SigLIP MRL large, 42.3 % (40.7–44.0). Test'
     """
     kinds = {
         ANY: "open model",
@@ -260,13 +278,29 @@ def sentence(row: pd.Series) -> str:
     kind, language = kinds[row["use"]], languages.name(row["lang"])
     if row["state"] == NOT_TESTED:
         return f"No {kind} was tested in {language}."
-    tested = f"of {counted(row['models'], 'model')}"
-    test = f"{result_text(row)}; {row['title']}"
+    result = result_text(row)
+    text = f"No {kind} is usable in {language} ({result})"
     if row["state"] == NOT_DECIDED:
-        return f"Whether a {kind} is usable in {language} is not decided ({test})."
-    if row["state"] == NONE_USABLE:
-        return f"No {kind} is usable in {language} ({tested}; {test})."
-    return f"For {row['use']} in {language}: {model_text(row)}, {test}."
+        text = f"Whether any {kind} is usable in {language} is not decided ({result})"
+    if row["state"] == RECOMMENDED:
+        use = row["use"][0].upper() + row["use"][1:]
+        text = f"{use}: {model_text(row)}, {result}"
+    return f"{text}. Test: {row['title']}."
+
+
+def to_show(lang: str) -> pd.DataFrame:
+    """Return the rows of `recommendations` of a language that a reader needs: without
+    uses for which no model was tested; of a task for whose first use none is
+    recommended only this one, since it holds for all models.
+    """
+    parts = []
+    for task in BOARDS:
+        rows = of_language(lang, task)
+        rows = rows[rows["state"] != NOT_TESTED]
+        if len(rows) and rows["state"].iloc[0] != RECOMMENDED:
+            rows = rows.head(1)
+        parts.append(rows)
+    return pd.concat(parts, ignore_index=True)
 
 
 def generative_verdict(lang: str) -> tuple[str, str]:
@@ -305,8 +339,16 @@ def _asked_otherwise(lang: str) -> str:
     rows = rows[(rows["lang"] == lang) & (rows["kind"] == "generative")]
     if rows.empty:
         return f"no generative model has a released result in {name}"
+    if set(rows["id"]) == {VIZWIZ}:
+        return (
+            f"in {name}, generative models were asked only questions of blind people"
+            f" (VizWiz, {rows['n'].max():,.0f} questions, translated by a machine), on"
+            f" which {rows['baseline_name'].iloc[0]} is hard to exceed"
+            f" ({percent(rows['baseline'].iloc[0])}; highest model:"
+            f" {percent(rows['value'].max())})"
+        )
     titles = "; ".join(rows["title"].unique())
-    return f"generative models have results only on tests that decide nothing: {titles}"
+    return f"in {name}, generative models have results only on other tests: {titles}"
 
 
 def usable_languages(task: str) -> pd.DataFrame:
@@ -348,4 +390,3 @@ def counts_by_use(task: str) -> pd.DataFrame:
             first = {"first": names.index[0], "first_count": int(names.iloc[0])}
         rows.append({"use": use} | states.to_dict() | first)
     return pd.DataFrame(rows)
-
