@@ -138,7 +138,10 @@ def _lesson(rows: pd.DataFrame, lang: str) -> str:
     if chosen.empty:
         return f"No model can be recommended in {name}."
     first = chosen.iloc[0]
-    task = "image search" if first["task"] == recommendation.SEARCH else "questions"
+    tasks = {LABELS: "image classification", recommendation.CAPTIONS: "image search"}
+    task = (
+        "questions" if first["task"] == recommendation.ANSWERS else tasks[first["id"]]
+    )
     free = rows[rows["use"] == recommendation.COMMERCIAL]
     free = free[free["task"] == first["task"]]
     text = f"For {task} in {name}, use {first['name']}"

@@ -1,0 +1,112 @@
+"""Chapter 11: which model to use in which language (`babelatlas.analysis.recommendation`),
+and newer models of which only means over languages are reported.
+"""
+
+import pandas as pd
+
+from babelatlas.analysis import recommendation
+from babelatlas.analysis.recommendation import ANSWERS, SEARCH
+from babelatlas.base import languages, published, released
+from babelatlas.models import registry
+
+# Columns of the table of languages: task and use -> what a reader reads.
+COLUMNS = {(SEARCH, use): use for use in recommendation.USES} | {
+    (ANSWERS, recommendation.ANY): "questions, any licence"
+}
+# Papers that report newer models -> their series, and where they are.
+NEWER = {"tschannen2025siglip2": "SigLIP 2", "chuang2025metaclip2": "MetaCLIP 2"}
+ADDRESSES = {
+    "tschannen2025siglip2": "https://arxiv.org/abs/2502.14786",
+    "chuang2025metaclip2": "https://arxiv.org/abs/2507.22062",
+}
+MEASURES = {
+    ("xm3600", "recall@1 text-to-image"): "recall@1, text to image (%)",
+    ("xm3600", "recall@1 image-to-text"): "recall@1, image to text (%)",
+    ("babel-imagenet", "accuracy@1"): "Babel-ImageNet, accuracy (%)",
+}
+
+
+def recommended_by_use() -> pd.DataFrame:
+    """Return for each task and use in how many languages a model is recommended, and
+    which most often, as a table to read.
+    """
+    parts = [
+        recommendation.counts_by_use(task).assign(task=task)
+        for task in recommendation.BOARDS
+    ]
+    table = pd.concat(parts, ignore_index=True)
+    most_often = table["first"] + " (" + table["first_count"].astype(str) + ")"
+    return pd.DataFrame(
+        {
+            "use": table["task"] + ": " + table["use"],
+            "a model is usable": table[recommendation.RECOMMENDED],
+            "none is": table[recommendation.NONE_USABLE],
+            "not decided": table[recommendation.NOT_DECIDED],
+            "not tested": table[recommendation.NOT_TESTED],
+            "recommended most often": most_often.where(table["first"] != "", "–"),
+        }
+    )
+
+
+def recommended_by_language() -> pd.DataFrame:
+    """Return the recommended model of each language for each use, as a table to read:
+    language, COLUMNS and test.
+
+    Languages of which no test decides anything are left out.
+    """
+    table = recommendation.recommendations()
+    undecided = [recommendation.NOT_DECIDED, recommendation.NOT_TESTED]
+    decided = table.loc[~table["state"].isin(undecided), "lang"].unique()
+    table = table[table["lang"].isin(decided)]
+    keys = pd.Series(zip(table["task"], table["use"], strict=True), table.index)
+    table = table.assign(
+        column=keys.map(COLUMNS), cell=[_cell(row) for _, row in table.iterrows()]
+    )
+    table = table.dropna(subset="column")
+    wide = table.pivot(index="lang", columns="column", values="cell")
+    wide = wide.reindex(columns=list(COLUMNS.values())).fillna("–")
+    wide.insert(0, "language", wide.index.map(languages.name))
+    return wide.sort_values("language").reset_index(drop=True)
+
+
+def _cell(row: pd.Series) -> str:
+    """Return a recommended model with its result, or why there is none, as text."""
+    if row["state"] == recommendation.RECOMMENDED:
+        return f"{row['name']}: {recommendation.result_text(row)}"
+    return recommendation.model_text(row)
+
+
+def newer_models() -> pd.DataFrame:
+    """Return newer models of which their authors report means over languages, as a table
+    to read: model, released, the means, results by language (the harnesses that
+    released some), source.
+    """
+    table = pd.concat([published.read(source) for source in NEWER])
+    measures = zip(table["dataset"], table["metric"], strict=True)
+    table["measure"] = [MEASURES[key] for key in measures]
+    means = table.pivot(index=["source", "model"], columns="measure", values="value")
+    means = (100 * means[list(MEASURES.values())]).reset_index()
+
+    dates = released.models().set_index("title")["release_date"]
+    years = registry.table().groupby("series")["year"].min().astype(str)
+    year = means["source"].map(NEWER).map(years)
+    means["released"] = means["model"].map(dates).fillna(year).fillna("not known")
+    means["results by language"] = _harnesses(means["model"])
+    means["source"] = means["source"].map(ADDRESSES)
+    columns = ["model", "released", *MEASURES.values()]
+    return means[[*columns, "results by language", "source"]]
+
+
+def _harnesses(titles: pd.Series) -> list[str]:
+    """Return for each model the harnesses that released results by language of it, as
+    text, "none" without any.
+    """
+    names = pd.Series(released.models()["title"])
+    rows = released.read()
+    rows = rows.assign(title=rows["model"].map(names))
+    harnesses = rows.groupby("title")["harness"].unique()
+    facts = released.facts()["harnesses"]
+    return [
+        ", ".join(facts[name]["title"] for name in harnesses.get(title, [])) or "none"
+        for title in titles
+    ]
