@@ -3,11 +3,13 @@ and newer models of which only means over languages are reported.
 """
 
 import pandas as pd
+from IPython.display import HTML
 
 from babelatlas.analysis import recommendation
 from babelatlas.analysis.recommendation import ANSWERS, SEARCH
 from babelatlas.base import languages, published, released
 from babelatlas.models import registry
+from babelatlas.report import reading
 
 # Columns of the table of languages: task and use -> what a reader reads.
 COLUMNS = {(SEARCH, use): use for use in recommendation.USES} | {
@@ -48,6 +50,24 @@ def recommended_by_use() -> pd.DataFrame:
     )
 
 
+def show_by_use() -> HTML:
+    """Return `recommended_by_use` as HTML, with its caption."""
+    table = recommended_by_use()
+    usable = table.set_index("use")["a model is usable"]
+    n_any = usable[f"{SEARCH}: {recommendation.ANY}"]
+    n_free = usable[f"{SEARCH}: {recommendation.COMMERCIAL}"]
+    caption = (
+        f"<b>For search and labels an open model is usable in {n_any} languages, one"
+        f" licensed for commercial use in {n_free}.</b> Languages by use: with a usable"
+        " model, with none, not decided (fewer than 100 classes), not tested. In"
+        " brackets: in how many languages the model is recommended. MIT, Apache-2.0 and"
+        " BSD count as licences for commercial use; a model made of several parts is"
+        " under the strictest of their licences. Of all languages with a test, so"
+        " without an interval."
+    )
+    return reading.table(table, caption)
+
+
 def recommended_by_language() -> pd.DataFrame:
     """Return the recommended model of each language for each use, as a table to read:
     language, COLUMNS and test.
@@ -67,6 +87,20 @@ def recommended_by_language() -> pd.DataFrame:
     wide = wide.reindex(columns=list(COLUMNS.values())).fillna("–")
     wide.insert(0, "language", wide.index.map(languages.name))
     return wide.sort_values("language").reset_index(drop=True)
+
+
+def show_by_language() -> HTML:
+    """Return `recommended_by_language` as HTML, with its caption."""
+    table = recommended_by_language()
+    caption = (
+        f"<b>The model to use in each of {len(table)} languages, use by use.</b> With"
+        " its result: recall@1 from text to image on Crossmodal-3600 where the language"
+        " has captions, else accuracy on Babel-ImageNet by the label alone; of"
+        " questions, accuracy. 95 % intervals over queries, images or questions. Newest:"
+        " of the usable models. The page of a language names test and harness of each"
+        " number, and models that do not differ significantly."
+    )
+    return reading.table(table, caption)
 
 
 def _cell(row: pd.Series) -> str:
@@ -95,6 +129,23 @@ def newer_models() -> pd.DataFrame:
     means["source"] = means["source"].map(ADDRESSES)
     columns = ["model", "released", *MEASURES.values()]
     return means[[*columns, "results by language", "source"]]
+
+
+def show_newer_models() -> HTML:
+    """Return `newer_models` as HTML, with its caption."""
+    table = newer_models()
+    measure = MEASURES["xm3600", "recall@1 image-to-text"]
+    highest = table.loc[table[measure].idxmax()]
+    caption = (
+        f"<b>Of {len(table)} newer models, {highest['model']} has the highest reported"
+        f" mean, {highest[measure]:.1f} % from image to text.</b> Reported by their"
+        " authors, with their own code and without intervals: means over the 36"
+        " languages of Crossmodal-3600, and over those of Babel-ImageNet; they do not"
+        " compare with the leaderboards here. An en dash: not reported. Immich's results"
+        " by language are means of recall@1, 5 and 10 without the number of queries, so"
+        " that no difference can be tested; the explorer has them."
+    )
+    return reading.table(table, caption)
 
 
 def _harnesses(titles: pd.Series) -> list[str]:
