@@ -19,8 +19,9 @@ def test_chapter_explorer_and_page_name_the_same_model_and_number(lang):
     name = languages.name(lang)
     chapter = " ".join(chapter.set_index("language").loc[name])
     page = html.unescape(language_results.recommended_table(lang))
-    sentences = explorer.recommended(lang)
-    assert len(sentences) == len(rows)
+    in_explorer = explorer.recommended(lang)
+    assert [use["test"] for use in in_explorer] == rows["title"].tolist()
+    sentences = [use["text"] for use in in_explorer]
     for sentence, (_, row) in zip(sentences, rows.iterrows(), strict=True):
         result = recommendation.result_text(row)
         assert result in sentence

@@ -223,11 +223,12 @@
   }
 
   function recommend(row) { // which model to use, by the rule of the book, whatever the filters and the benchmark are
-    const sentences = data.recommended?.[row.code] || []; // no data of an earlier book has them
-    if (!sentences.length || row.miniature) return;
-    const items = sentences.map((text) => element("li", {}, text));
-    const head = element("summary", {}, `Which model to use in ${row.language}, by all its tests`);
-    part("verdict").append(element("details", { open: true }, head, element("ul", {}, ...items)));
+    const uses = data.recommended?.[row.code] || []; // data of an earlier book have none
+    if (!uses.length || row.miniature) return;
+    const item = (one) => element("li", {}, one.text);
+    const groups = d3.groups(uses, (one) => one.test).map(([test, list]) => [element("p", {}, `${test}:`), element("ul", {}, ...list.map(item))]);
+    const head = element("summary", {}, `Which model to use in ${row.language}, whatever is chosen above`);
+    part("verdict").append(element("details", { open: true }, head, ...groups.flat()));
   }
 
   function both(one, other) { // two languages, model by model

@@ -107,7 +107,7 @@ def _cell(row: pd.Series) -> str:
     """Return a recommended model with its result, or why there is none, as text."""
     if row["state"] == recommendation.RECOMMENDED:
         return f"{row['name']}: {recommendation.result_text(row)}"
-    return recommendation.model_text(row)
+    return row["state"]
 
 
 def newer_models() -> pd.DataFrame:

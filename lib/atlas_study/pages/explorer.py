@@ -60,12 +60,16 @@ def payload(table: pd.DataFrame, paged: Collection[str] = ()) -> dict:
     }
 
 
-def recommended(lang: str) -> list[str]:
-    """Return which model to use in a language, one sentence for each use that a reader
-    needs (`recommendation.to_show`); none where no open model has a result that counts.
+def recommended(lang: str) -> list[dict[str, str]]:
+    """Return which model to use in a language: the test and a sentence for each use that
+    a reader needs (`recommendation.to_show`); none where no open model has a result
+    that counts.
     """
     rows = recommendation.to_show(lang)
-    return [recommendation.sentence(row) for _, row in rows.iterrows()]
+    return [
+        {"test": row["title"], "text": recommendation.sentence(row)}
+        for _, row in rows.iterrows()
+    ]
 
 
 def _models(names: list[str]) -> list[dict]:

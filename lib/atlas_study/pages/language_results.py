@@ -113,22 +113,28 @@ def recommended_table(lang: str) -> str:
         recommendation.share_text,
     )
     model, result, share = ([text(row) for _, row in rows.iterrows()] for text in texts)
-    chosen = rows["state"] == recommendation.RECOMMENDED
     table = pd.DataFrame(
         {
             "use": rows["task"] + ": " + rows["use"],
             "model": model,
             "result (95 % interval)": result,
             "of the best in English (%)": share,
-            "test": rows["title"],
-            "parameters (millions)": rows["parameters_m"].where(chosen),
-            "licence": rows["licence"].where(chosen, "–").replace("", "not stated"),
-            "released": rows["release_date"].where(chosen, "–").replace("", "–"),
+            "test": rows["title"].str.removeprefix("Image retrieval, "),
+            "size, licence, release": [_facts(row) for _, row in rows.iterrows()],
         }
     )
     alone = LABEL_ALONE if (rows["id"] == LABELS).any() else ""
     caption = f"<b>{html_escape(_lesson(rows, lang))}</b> {RULE}{alone}"
     return reading.table(table, caption, decimals=0, download=False).data
+
+
+def _facts(row: pd.Series) -> str:
+    """Return size, licence and release date of a model, as far as known, as text."""
+    size = ""
+    if row["parameters_m"] > 0:
+        size = f"{row['parameters_m']:,.0f} million"
+    licence = row["licence"] or "licence not stated"
+    return ", ".join(filter(None, [size, licence, row["release_date"]]))
 
 
 def _lesson(rows: pd.DataFrame, lang: str) -> str:

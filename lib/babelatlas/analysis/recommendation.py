@@ -202,20 +202,23 @@ def of_language(lang: str, task: str) -> pd.DataFrame:
 
 def model_text(row: pd.Series) -> str:
     """Return which model a row of `recommendations` recommends, as text: with those
-    that do not differ significantly, or that none is usable.
+    that do not differ significantly, or that none is usable and which is nearest.
 
-    >>> table = of_language("te", SEARCH).set_index("use")
-    >>> model_text(table.loc[ANY]), model_text(table.loc[COMMERCIAL])
-    ('NLLB-SigLIP MRL large', 'none is usable')
+    >>> table = of_language("te", SEARCH)
+    >>> model_text(table.iloc[0])
+    'NLLB-SigLIP MRL large'
+    >>> model_text(table.iloc[1])
+    'none is usable (nearest: M-CLIP XLM-R large ViT-B/16+)'
     """
     if row["state"] == RECOMMENDED:
         return f"{row['name']}{alike_text(row['alike'])}"
+    if row["state"] == NOT_TESTED:
+        return "none was tested"
     words = {
-        NONE_USABLE: "none is usable",
-        NOT_DECIDED: "not decided",
-        NOT_TESTED: "none was tested",
+        NONE_USABLE: "none is usable (nearest",
+        NOT_DECIDED: "not decided (highest",
     }
-    return words[row["state"]]
+    return f"{words[row['state']]}: {row['name']})"
 
 
 def alike_text(names: list[str]) -> str:
@@ -234,21 +237,15 @@ def alike_text(names: list[str]) -> str:
 
 
 def result_text(row: pd.Series) -> str:
-    """Return the result of a row of `recommendations` as text; of a model that is not
-    recommended with its name.
+    """Return the result of the model that `model_text` names, as text, "–" where there
+    is none.
 
     >>> result_text(of_language("te", SEARCH).iloc[0])
     '42.3 % (40.7–44.0)'
-    >>> result_text(of_language("te", SEARCH).iloc[1])
-    'nearest: M-CLIP XLM-R large ViT-B/16+, 26.8 % (25.8–27.9)'
     """
     if row["state"] == NOT_TESTED:
         return "–"
-    text = interval(row["value"], row["ci_low"], row["ci_high"])
-    if row["state"] == RECOMMENDED:
-        return text
-    nearest = "nearest" if row["state"] == NONE_USABLE else "highest"
-    return f"{nearest}: {row['name']}, {text}"
+    return interval(row["value"], row["ci_low"], row["ci_high"])
 
 
 def share_text(row: pd.Series) -> str:
@@ -262,12 +259,12 @@ def share_text(row: pd.Series) -> str:
 
 
 def sentence(row: pd.Series) -> str:
-    """Return a row of `recommendations` as a sentence, with the test.
+    """Return a row of `recommendations` as a sentence; `title` is the test.
 
     >>> sentence(of_language("te", SEARCH).iloc[1])[:62]
     'No commercially licensed model is usable in Telugu (nearest: M'
-    >>> sentence(of_language("te", SEARCH).iloc[0])[:60]
-    'Any licence: NLLB-SigLIP MRL large, 42.3 % (40.7–44.0). Test'
+    >>> sentence(of_language("te", SEARCH).iloc[0])
+    'Any licence: NLLB-SigLIP MRL large, 42.3 % (40.7–44.0).'
     """
     kinds = {
         ANY: "open model",
@@ -279,13 +276,13 @@ def sentence(row: pd.Series) -> str:
     if row["state"] == NOT_TESTED:
         return f"No {kind} was tested in {language}."
     result = result_text(row)
-    text = f"No {kind} is usable in {language} ({result})"
-    if row["state"] == NOT_DECIDED:
-        text = f"Whether any {kind} is usable in {language} is not decided ({result})"
     if row["state"] == RECOMMENDED:
         use = row["use"][0].upper() + row["use"][1:]
-        text = f"{use}: {model_text(row)}, {result}"
-    return f"{text}. Test: {row['title']}."
+        return f"{use}: {model_text(row)}, {result}."
+    verdict = f"No {kind} is usable in {language} (nearest"
+    if row["state"] == NOT_DECIDED:
+        verdict = f"Whether any {kind} is usable in {language} is not decided (highest"
+    return f"{verdict}: {row['name']}, {result})."
 
 
 def to_show(lang: str) -> pd.DataFrame:
