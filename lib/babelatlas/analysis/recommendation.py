@@ -348,29 +348,6 @@ def _asked_otherwise(lang: str) -> str:
     return f"in {name}, generative models have results only on other tests: {titles}"
 
 
-def usable_languages(task: str) -> pd.DataFrame:
-    """Return in how many languages each open model is usable on the first test of a
-    task: model, name, languages (usable), tested, mean (its result over all tested
-    languages, a fraction), licence, parameters_m, release_date; the most first.
-
-    Only the first board counts, whose models all have the same languages.
-    """
-    rows = candidates()
-    board = BOARDS[task][0][0]
-    rows = rows[(rows["task"] == task) & (rows["id"] == board)]
-    counts = rows.groupby("model", as_index=False).agg(
-        name=("name", "first"),
-        languages=("verdict", lambda states: (states == "usable").sum()),
-        tested=("lang", "size"),
-        mean=("value", "mean"),
-        licence=("licence", "first"),
-        parameters_m=("parameters_m", "first"),
-        release_date=("release_date", "first"),
-    )
-    order = ["languages", "mean", "model"]
-    return counts.sort_values(order, ascending=[False, False, True], ignore_index=True)
-
-
 def counts_by_use(task: str) -> pd.DataFrame:
     """Return for each use in how many languages a model is recommended and in how many
     none is usable: use, recommended, none usable, not decided, first (the model
