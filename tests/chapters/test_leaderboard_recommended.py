@@ -46,8 +46,9 @@ def test_the_counts_by_use_add_up_to_the_languages_of_the_task():
 def test_newer_models_have_reported_means_with_a_source_and_no_leaderboard():
     table = leaderboard_recommended.newer_models().set_index("model")
     reported = "recall@1, image to text (%)"
+    assert table.index[0] == "MetaCLIP 2 ViT-H/14"
     assert table.loc["MetaCLIP 2 ViT-H/14", reported] == pytest.approx(64.3)
     assert table.loc["SigLIP 2 ViT-g-opt/16-384", reported] == pytest.approx(57.9)
     assert set(table["results by language"]) == {"none", "Immich"}
-    assert table["source"].str.startswith("https://arxiv.org/abs/").all()
+    assert table["source"].str.contains("https://arxiv.org/abs/", regex=False).all()
     assert table["released"].str.match(r"\d{4}").all()

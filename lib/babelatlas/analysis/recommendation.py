@@ -208,17 +208,15 @@ def model_text(row: pd.Series) -> str:
     >>> model_text(table.iloc[0])
     'NLLB-SigLIP MRL large'
     >>> model_text(table.iloc[1])
-    'none is usable (nearest: M-CLIP XLM-R large ViT-B/16+)'
+    'none is usable (nearest: M-CLIP XLM-R large ViT-B/16+, borderline)'
     """
     if row["state"] == RECOMMENDED:
         return f"{row['name']}{alike_text(row['alike'])}"
     if row["state"] == NOT_TESTED:
         return "none was tested"
-    words = {
-        NONE_USABLE: "none is usable (nearest",
-        NOT_DECIDED: "not decided (highest",
-    }
-    return f"{words[row['state']]}: {row['name']})"
+    if row["state"] == NOT_DECIDED:
+        return f"not decided (highest: {row['name']})"
+    return f"none is usable (nearest: {row['name']}, {row['verdict']})"
 
 
 def alike_text(names: list[str]) -> str:
@@ -273,16 +271,20 @@ def sentence(row: pd.Series) -> str:
         NEWEST: "model with a known release date",
     }
     kind, language = kinds[row["use"]], languages.name(row["lang"])
+    if row["task"] == ANSWERS:
+        kind = kind.replace("model", "generative model")
     if row["state"] == NOT_TESTED:
         return f"No {kind} was tested in {language}."
     result = result_text(row)
     if row["state"] == RECOMMENDED:
         use = row["use"][0].upper() + row["use"][1:]
         return f"{use}: {model_text(row)}, {result}."
-    verdict = f"No {kind} is usable in {language} (nearest"
     if row["state"] == NOT_DECIDED:
-        verdict = f"Whether any {kind} is usable in {language} is not decided (highest"
-    return f"{verdict}: {row['name']}, {result})."
+        question = f"Whether any {kind} is usable for {row['task']} in {language}"
+        question += " is not decided"
+        return f"{question} (highest: {row['name']}, {result})."
+    nearest = f"nearest: {row['name']}, {result}, {row['verdict']}"
+    return f"No {kind} is usable in {language} ({nearest})."
 
 
 def to_show(lang: str) -> pd.DataFrame:
