@@ -452,3 +452,27 @@ def test_models_below_guessing_in_one_language_are_left_out_of_the_exams():
     assert exams.lost.startswith(f"+{100 * (0.1 + 0.15 - 0.03 + 0) / 4:.1f} (")
     rho = scipy_stats.spearmanr([0.5, 0.6, 0.4, 0.25], [0.4, 0.45, 0.43, 0.25])
     assert exams.rho.startswith(f"{rho.statistic:.2f} (")
+
+
+def test_a_language_is_usable_from_half_of_the_best_english_result_beyond_the_baseline():
+    rows = {"value": [0.7, 0.6, 0.3, 0.2], "lang": ["en", "de", "te", "nv"]}
+    best = pd.DataFrame(rows).assign(source=DISHES, baseline=0.2)
+    best = best.assign(ci_low=best["value"] - 0.02, ci_high=best["value"] + 0.02)
+    found = generative.with_verdicts(best).set_index("lang")
+    assert found["share"].round(2).to_dict() == {"en": 1, "de": 0.8, "te": 0.2, "nv": 0}
+    assert found["verdict"].tolist() == [
+        "usable",
+        "usable",
+        "hardly usable",
+        "not usable",
+    ]
+
+
+def test_each_generative_model_has_a_date_or_says_that_none_is_known():
+    table = generative.release_dates(generative.results())
+    assert not table["model"].duplicated().any()
+    assert table["released"].str.fullmatch(r"\d{4}-\d\d(-\d\d)?|not known").all()
+    dated = table.loc[table["released"] != "not known", "released"]
+    assert dated.is_monotonic_decreasing
+    asked = table.set_index("model")["asked about"]
+    assert asked["Llama 3.2 Vision 90B"] == "dishes"

@@ -20,3 +20,11 @@ def test_languages_stand_by_name_with_the_number_of_models_compared():
     board = results.fullest_board("xm3600")
     n_models = board.loc[board["lang"] == "sw", "model"].nunique()
     assert captions["models"].iloc[-1] == n_models
+
+
+def test_a_highest_result_says_whether_it_is_usable():
+    best = chapter.best_by_language(["de", "nv", "ha"])
+    states = best.groupby("lang")["verdict"].agg(list).to_dict()
+    assert states["de"] == ["usable", "usable"]
+    assert states["nv"] == ["not usable"]
+    assert states["ha"] == ["not decided"]

@@ -1,5 +1,5 @@
-"""Leaderboards of real models: who is recommended, which costs lie on a front, and how
-many pairs differ in a shorter list.
+"""Leaderboards of real models: which costs lie on a front, and how many pairs differ in
+a shorter list.
 """
 
 from types import SimpleNamespace
@@ -23,22 +23,6 @@ def models(rows):
     table = pd.DataFrame(rows, columns=columns)
     table["date"] = pd.to_datetime(table["date"])
     return table.assign(title=table["model"].str.upper(), text="", metric="recall@1")
-
-
-def test_a_model_is_recommended_once_with_all_that_it_is_best_for():
-    rows = [
-        ("guesses", 0.9, 1, "MIT", "2025-01-01", False),
-        ("large", 0.8, 900, "CC-BY-NC-4.0", "2023-01-01", True),
-        ("free", 0.7, 800, "MIT", "2024-05-01", True),
-        ("heavier", 0.6, 850, "MIT", "2022-01-01", True),
-        ("small", 0.5, 100, "MIT", None, True),
-    ]
-    advice = leaderboard.recommendations(models(rows)).set_index("model")["what for"]
-    assert advice.to_dict() == {
-        "LARGE": "best",
-        "FREE": "newest (2024-05), best for commercial use, at most 800 million",
-        "SMALL": "at most 100 million",
-    }
 
 
 def test_scores_of_one_board_are_ranked_by_families_and_by_languages():

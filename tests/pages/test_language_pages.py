@@ -109,7 +109,8 @@ def test_the_page_of_a_language_has_real_models_first_then_labels_and_the_runs_o
     )
     heads = [
         "Takeaway",
-        "## The best open",
+        "## Which model to use",
+        "## The highest results",
         "## What to do",
         "## What was tested",
         "## All results",
@@ -188,7 +189,7 @@ def test_a_verdict_names_the_best_open_model_and_its_share_of_the_best_result_in
         verdict_sentences.verdict("sw")
         in text[text.index("Takeaway") : text.index("```\n\n")]
     )
-    assert "is under CC-BY-NC-4.0; the best for commercial use is" in text
+    assert "or commercially M-CLIP XLM-R large ViT-B/16+." in text
     levels = results.highest("xm3600")
     assert (
         f"Swahili has rank {(levels > levels['sw']).sum() + 1} among {len(levels)}"
@@ -198,7 +199,7 @@ def test_a_verdict_names_the_best_open_model_and_its_share_of_the_best_result_in
 
 def test_a_language_with_few_classes_has_no_rank():
     text = language_pages.language_page("sm", NONE)  # 14 classes
-    assert "rank" not in text.partition("## The best open models")[0]
+    assert "rank" not in text.partition("## Which model to use")[0]
 
 
 def test_a_page_shows_the_labels_that_were_tested_and_what_was_said_instead():

@@ -210,6 +210,8 @@
     else if (lists.length <= NAMED) {
       for (const list of lists) say(...sentence(list));
       if (lists.length === 2) say(both(...lists));
+      say(`Test: ${chosen.title}.`);
+      for (const list of lists) recommend(list[0]);
     }
     else if (new Set(shown.map((row) => row.model)).size === 1) {
       const [low, high] = [d3.least(shown, (row) => row.value), d3.greatest(shown, (row) => row.value)];
@@ -218,6 +220,15 @@
       const [title, most] = d3.greatest(d3.rollups(lists, (won) => won.length, (list) => list[0].title), (pair) => pair[1]);
       say(`${title} has the highest ${chosen.measure} in ${most} of ${lists.length} languages: a count, without a test.`);
     }
+  }
+
+  function recommend(row) { // which model to use, by the rule of the book, whatever the filters and the benchmark are
+    const uses = data.recommended?.[row.code] || []; // data of an earlier book have none
+    if (!uses.length || row.miniature) return;
+    const item = (one) => element("li", {}, one.text);
+    const groups = d3.groups(uses, (one) => one.test).map(([test, list]) => [element("p", {}, `${test}:`), element("ul", {}, ...list.map(item))]);
+    const head = element("summary", {}, `Which model to use in ${row.language}, whatever is chosen above`);
+    part("verdict").append(element("details", { open: true }, head, ...groups.flat()));
   }
 
   function both(one, other) { // two languages, model by model

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from babelatlas.analysis import leaderboard, ranking, real_models
+from babelatlas.analysis import leaderboard, ranking, real_models, usability
 from babelatlas.base import languages, released
 from babelatlas.report import formatting
 from babelatlas.stats import (
@@ -23,6 +23,8 @@ from babelatlas.stats import (
 
 DATASET = "worldcuisines"
 DISHES, INDIA = "dishes", "India"
+# First word of a data set -> what it asks about.
+SUBJECTS = {"worldcuisines": "dishes", "indian": "exams of India", "vizwiz": "VizWiz"}
 ANSWERS = {"accuracy": "five choices", "open accuracy": "open"}
 # The kinds of open answers that count -> the end of their metric.
 REFERENCES = {"in the language": "", "in any language": ", all languages"}
@@ -211,6 +213,45 @@ def best_open(found: Results) -> pd.DataFrame:
     rows = pd.concat(parts, ignore_index=True)
     rows["language"] = rows["lang"].map(languages.name)
     return rows.assign(title=rows["model"].map(found.about["title"]))
+
+
+def with_verdicts(best: pd.DataFrame) -> pd.DataFrame:
+    """Return rows of `best_open` with what the book's rule says of each: reference (the
+    best English result of the source), share with its interval, and verdict
+    (`usability.states`).
+
+    The language's own baseline is taken off both results.
+    """
+    columns = {"value": "reference", "ci_low": "reference_low"}
+    columns |= {"ci_high": "reference_high"}
+    english = best[best["lang"] == "en"].set_index("source")[list(columns)]
+    rows = best.join(english.rename(columns=columns), on="source")
+    rows = rows.join(usability.share_interval(rows))
+    above = (rows["ci_low"] > rows["baseline"]).astype(int)
+    rows["verdict"] = usability.states(rows.assign(above=above, decided=True))
+    return rows
+
+
+def release_dates(found: Results) -> pd.DataFrame:
+    """Return the generative models with a released result by language, the newest first,
+    as a table to read: model, released, weights, asked about.
+    """
+    rows = found.every
+    about = found.about[found.about["kind"] == "generative"]
+    rows = rows[rows["model"].isin(about.index)]
+    first_word = rows["dataset"].str.partition("-")[0]
+    subjects = first_word.map(SUBJECTS).fillna("sets in Japanese and English")
+    asked = subjects.groupby(rows["model"]).agg(
+        lambda names: "; ".join(sorted(names.unique()))
+    )
+    table = about.loc[asked.index, ["title", "release_date", "weights"]]
+    table["asked about"] = asked
+    table = table.sort_values(
+        ["release_date", "title"], ascending=[False, True], kind="stable"
+    )
+    table["release_date"] = table["release_date"].replace("", "not known")
+    names = {"title": "model", "release_date": "released"}
+    return table.rename(columns=names).reset_index(drop=True)
 
 
 def about_example(best: pd.DataFrame, lang: str) -> str:

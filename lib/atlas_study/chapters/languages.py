@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from babelatlas.analysis import all_results
+from babelatlas.analysis import all_results, verdicts
 from babelatlas.base import languages, released
 
 
@@ -12,7 +12,8 @@ def best_by_language(codes: list[str]) -> pd.DataFrame:
 
     Columns: lang, language, data set, value, ci_low, ci_high (fractions), above (0
     where the result does not exceed its baseline), title (the model's), models (how
-    many), family, script.
+    many), verdict (what this result says of the language, as `verdicts.with_verdicts`
+    has it), family, script.
     """
     parts = []
     for dataset, title in all_results.LISTED.items():
@@ -26,6 +27,9 @@ def best_by_language(codes: list[str]) -> pd.DataFrame:
         parts.append(top)
 
     best = pd.concat(parts, ignore_index=True)
+    keys = ["id", "model", "lang"]
+    judged = verdicts.with_verdicts(verdicts.open_results().merge(best[keys]))
+    best = best.merge(judged[[*keys, "verdict"]], "left", keys)
     about = languages.table().set_index("code")
     best["language"] = best["lang"].map(languages.name)
     best["title"] = best["model"].map(released.models()["title"])

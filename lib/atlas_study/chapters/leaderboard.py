@@ -14,7 +14,7 @@ from IPython.display import HTML, Markdown
 
 from babelatlas.analysis import leaderboard as significance
 from babelatlas.analysis import own_models, ranking, real_models
-from babelatlas.base import languages, licences, released, tables
+from babelatlas.base import languages, released, tables
 from babelatlas.report import figures, reading
 from babelatlas.report.formatting import intervals
 from babelatlas.stats import multiple_comparisons, permutation
@@ -36,15 +36,13 @@ COSTS = {"parameters (millions)": "parameters_m", "GFLOPs": "gflops"}
 class Leaderboards(NamedTuple):
     """All boards, and tables to read about the models of the first one.
 
-    `ranked`: `rank_boards`; `main`: `compare_models` of the first board; `recommended`:
-    `recommendations`; `all_models`; `by_length`: `pairs_by_length`; `costs`:
-    `cost_points`, and `fronts`: the models of each Pareto front; `further`:
-    `best_of_boards`; `scores`: `board_scores`.
+    `ranked`: `rank_boards`; `main`: `compare_models` of the first board; `all_models`;
+    `by_length`: `pairs_by_length`; `costs`: `cost_points`, and `fronts`: the models of
+    each Pareto front; `further`: `best_of_boards`; `scores`: `board_scores`.
     """
 
     ranked: pd.DataFrame
     main: "MainBoard"
-    recommended: pd.DataFrame
     all_models: pd.DataFrame
     by_length: pd.DataFrame
     costs: pd.DataFrame
@@ -69,7 +67,6 @@ def compare(
     return Leaderboards(
         ranked=ranked,
         main=main,
-        recommended=recommendations(main.models),
         all_models=all_models(main.models),
         by_length=pairs_by_length(boards, main, lengths, options["seed"]),
         costs=costs,
@@ -294,38 +291,6 @@ def _above_guessing(board: Board) -> pd.Series:
     rows = released.read(harness=harness, dataset=dataset, metric=metric)
     rows = released.one_run(rows)
     return (rows["excess_low"] > 0).groupby(rows["model"]).all()
-
-
-def recommendations(models: pd.DataFrame) -> pd.DataFrame:
-    """Return which model to take for what, as a table to read.
-
-    `models`: of `MainBoard`, the best first; only those above guessing count.
-    """
-    able = models[models["above_guessing"]]
-    by_use = [("best", able.head(1))]
-    dated = able.dropna(subset=["date"]).sort_values(["date", "value"])
-    for row in dated.tail(1).itertuples():
-        by_use.append((f"newest ({row.date:%Y-%m})", dated.tail(1)))
-    free = able[licences.commercial(able["licence"])]
-    by_use.append(("best for commercial use", free.head(1)))
-    front = real_models.pareto_front(able, "parameters", "value")[::-1]
-    for row in front[1:].itertuples():
-        use = f"at most {row.parameters:,.0f} million"
-        by_use.append((use, front.loc[[row.Index]]))
-
-    advice = pd.concat([part.assign(use=use) for use, part in by_use])
-    uses = advice.groupby("model", sort=False)["use"].agg(", ".join)
-    advice = advice.drop_duplicates("model")
-    advice["use"] = advice["model"].map(uses)
-    mean = f"mean {models['metric'].iloc[0]} (%)"
-    columns = {
-        "title": "model",
-        "use": "what for",
-        "text": mean,
-        "parameters": "millions",
-        "licence": "licence",
-    }
-    return advice[list(columns)].rename(columns=columns)
 
 
 def all_models(models: pd.DataFrame) -> pd.DataFrame:

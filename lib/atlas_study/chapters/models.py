@@ -31,12 +31,15 @@ def checkpoints() -> pd.DataFrame:
 
     Columns are those of `registry.table`, and: `title`, the name that people know;
     `kind`, one of `OBJECTIVES`; `unlisted`, whether the authors give no list of
-    languages.
+    languages; `released`, the date or at least the year, "not known" without.
     """
     entries = registry.table().query("repository != ''").reset_index(drop=True)
     known = released.models().dropna(subset="entry").drop_duplicates("entry")
     titles = known.set_index("entry")["title"]
+    dates = known.set_index("entry")["release_date"].replace("", pd.NA)
+    years = entries["year"].astype(str).replace("0", "not known")
     return entries.assign(
+        released=entries["name"].map(dates).fillna(years),
         title=[titles.get(row.name) or _title(row) for row in entries.itertuples()],
         kind=entries["objective"].str.split(",").str[0],
         unlisted=entries["n_listed"] == 0,

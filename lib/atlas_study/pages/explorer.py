@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 import pandas as pd
 import pyarrow.parquet as pq
 
+from babelatlas.analysis import recommendation
 from babelatlas.analysis.all_results import BOARD, ROW, facts
 from babelatlas.base import languages, licences, tables
 
@@ -37,7 +38,7 @@ def gallery_sizes(paths: Sequence[str]) -> dict[str, int]:
 
 def payload(table: pd.DataFrame, paged: Collection[str] = ()) -> dict:
     """Return what the explorer needs: boards, models and languages as records, rows as
-    columns of numbers.
+    columns of numbers, and what is recommended in each language.
 
     In `rows`, board, model, lang and address are places in those lists; fractions have
     DIGITS digits; what is not known is None. `table`: as `all_results` gives it;
@@ -55,7 +56,20 @@ def payload(table: pd.DataFrame, paged: Collection[str] = ()) -> dict:
         "languages": _languages(list(lists["lang"]), paged),
         "addresses": list(lists["address"]),
         "rows": {column: rows[column].tolist() for column in ROW},
+        "recommended": {lang: recommended(lang) for lang in lists["lang"]},
     }
+
+
+def recommended(lang: str) -> list[dict[str, str]]:
+    """Return which model to use in a language: the test and a sentence for each use that
+    a reader needs (`recommendation.to_show`); none where no open model has a result
+    that counts.
+    """
+    rows = recommendation.to_show(lang)
+    return [
+        {"test": row["title"], "text": recommendation.sentence(row)}
+        for _, row in rows.iterrows()
+    ]
 
 
 def _models(names: list[str]) -> list[dict]:

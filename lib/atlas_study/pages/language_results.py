@@ -9,19 +9,23 @@ import pandas as pd
 
 from atlas_study.pages import verdict_sentences
 from babelatlas.analysis import all_results as results
-from babelatlas.analysis import real_models
+from babelatlas.analysis import real_models, recommendation
 from babelatlas.analysis.verdicts import LABELS, best_in_english, verdicts
-from babelatlas.base import languages, licences, published
+from babelatlas.base import languages, published
 from babelatlas.report import reading
 from babelatlas.report.formatting import escape, percent
 
 SHOWN = 20  # models of a board on a page; the data file has all
 MOST_STEPS = 6  # sizes of models
 NEAREST = 6  # languages of the family
-FREE = (
-    "Commercial use: licences MIT, Apache-2.0 and BSD of all parts of a model; others"
-    " may allow it on conditions"
+RULE = (
+    "For each use the usable model with the highest result; where no model is usable on"
+    " a harness, the next one counts. Newest: of the usable models of all harnesses."
+    " Commercial use: licences MIT, Apache-2.0 and BSD of all parts of a model; others"
+    " may allow it on conditions. 95 % intervals over queries, images or questions;"
+    " differences are tested among usable models (Holm-adjusted)."
 )
+LABEL_ALONE = " On Babel-ImageNet the prompt is the label alone."
 OF_ONE_LANGUAGE = {"imagenet-1k", "mmmu", "jmmmu", "cvqa-ja"}  # data sets
 
 
@@ -53,7 +57,7 @@ def _priority(board: pd.DataFrame) -> tuple:
         -order.get(first.dataset, 0),
         first.direction != "i2t",
         len(board),
-        first.variant != "label",
+        first.variant == "label",
     )
 
 
@@ -73,18 +77,19 @@ def described(lang: str, boards: list[pd.DataFrame]) -> dict:
     main = next((board for board in boards if board["id"].iloc[0] == main_id), None)
     return {
         "takeaway": reading.takeaway(verdict_sentences.verdict(lang)).data,
+        "recommended": recommended_table(lang),
         "rank": _rank(lang),
         "best": _best_table(boards),
         "steps": _steps(boards[0] if main is None else main),
-        "questions": verdict_sentences.questions(lang),
+        "generative": verdict_sentences.generative(lang),
         "verdict": verdicts()["verdict"].get(lang, "not decided"),
-        "licence": "" if main is None else _licence(main, boards),
         "captioned": "xm3600" in datasets,
         "classes": int(results.classes_tested().get(lang, 0)),
         "boards": [
             {
                 "title": html_escape(board["title"].iloc[0]),
                 "n": len(board),
+                "n_open": int((board["weights"] == "open").sum()),
                 "table": _board_table(board),
             }
             for board in boards
@@ -95,26 +100,84 @@ def described(lang: str, boards: list[pd.DataFrame]) -> dict:
     }
 
 
+def recommended_table(lang: str) -> str:
+    """Return which model to use in a language for which use (`recommendation`), as
+    HTML, "" where no open model has a result that counts.
+    """
+    rows = recommendation.to_show(lang)
+    if rows.empty:
+        return ""
+    texts = (
+        recommendation.model_text,
+        recommendation.result_text,
+        recommendation.share_text,
+    )
+    model, result, share = ([text(row) for _, row in rows.iterrows()] for text in texts)
+    table = pd.DataFrame(
+        {
+            "use": rows["task"] + ": " + rows["use"],
+            "model": model,
+            "result (95 % interval)": result,
+            "of the best in English (%)": share,
+            "test": rows["title"].str.removeprefix("Image retrieval, "),
+            "size, licence, release": [_facts(row) for _, row in rows.iterrows()],
+        }
+    )
+    alone = LABEL_ALONE if (rows["id"] == LABELS).any() else ""
+    caption = f"<b>{html_escape(_lesson(rows, lang))}</b> {RULE}{alone}"
+    return reading.table(table, caption, decimals=0, download=False).data
+
+
+def _facts(row: pd.Series) -> str:
+    """Return size, licence and release date of a model, as far as known, as text."""
+    size = ""
+    if row["parameters_m"] > 0:
+        size = f"{row['parameters_m']:,.0f} million"
+    licence = row["licence"] or "licence not stated"
+    return ", ".join(filter(None, [size, licence, row["release_date"]]))
+
+
+def _lesson(rows: pd.DataFrame, lang: str) -> str:
+    """Return what a table of recommendations says, in a sentence."""
+    name = languages.name(lang)
+    chosen = rows[rows["state"] == recommendation.RECOMMENDED]
+    if chosen.empty:
+        return f"No model can be recommended in {name}."
+    first = chosen.iloc[0]
+    tasks = {LABELS: "image classification", recommendation.CAPTIONS: "image search"}
+    task = (
+        "questions" if first["task"] == recommendation.ANSWERS else tasks[first["id"]]
+    )
+    free = rows[rows["use"] == recommendation.COMMERCIAL]
+    free = free[free["task"] == first["task"]]
+    text = f"For {task} in {name}, use {first['name']}"
+    if free.empty or free["model"].iloc[0] == first["model"]:
+        return f"{text}."
+    if free["state"].iloc[0] == recommendation.RECOMMENDED:
+        return f"{text}, or commercially {free['name'].iloc[0]}."
+    return f"{text}; no commercially licensed model is usable."
+
+
 def _best_table(boards: list[pd.DataFrame]) -> str:
     """Return the table of the best models of each board, as HTML."""
     caption = (
-        "<b>The best open model on each benchmark, next to the best in English.</b>"
-        f" {FREE}. Not lower: other models that are not significantly below the best"
-        " (Holm-adjusted, and careful: as if on different queries). 95 % intervals"
-        " over queries, images or questions."
+        "<b>The highest result of an open model on each benchmark, next to the highest"
+        " in English.</b> Highest is not usable: the table above says which model to"
+        " use. Not lower: other models that are not significantly below the highest"
+        " (Holm-adjusted, and careful: as if on different queries). 95 % intervals over"
+        " queries, images or questions."
     )
     table = pd.DataFrame([_best_models(board) for board in boards])
     return reading.table(table, caption, download=False).data
 
 
 def _best_models(board: pd.DataFrame) -> dict:
-    """Return the best open model of a board, the best for commercial use, and the best
-    result in English, by the names of columns.
+    """Return the open model with the highest result of a board, and the highest result
+    in English, by the names of columns.
     """
     is_open = board["weights"] == "open"
     rows = board[is_open] if is_open.any() else board
     above = rows[rows["above"] != 0]
-    free = above[licences.commercial(above["licence"])]
     top = rows.iloc[0]
     baseline = top["baseline_name"] or "the baseline"
 
@@ -124,12 +187,11 @@ def _best_models(board: pd.DataFrame) -> dict:
         not_lower = int(real_models.best(rows)["same"].sum()) - 1
     return {
         "benchmark": top["title"],
-        "best open model": _first_model(
+        "highest open model": _first_model(
             above, f"none above {baseline} ({percent(top['baseline'])})"
         ),
-        "best for commercial use": _first_model(free, "–"),
-        "best in English": percent(best_in_english().get(top["id"], np.nan)) or "–",
-        "models": len(rows),
+        "highest in English": percent(best_in_english().get(top["id"], np.nan)) or "–",
+        "open models": len(rows),
         "not lower": not_lower,
     }
 
@@ -139,42 +201,12 @@ def _first_model(rows: pd.DataFrame, none: str) -> str:
     return f"{rows['name'].iloc[0]}: {rows['result'].iloc[0]}" if len(rows) else none
 
 
-def _licence(main: pd.DataFrame, boards: list[pd.DataFrame]) -> str:
-    """Return under which licence the best model of the main board is, and the best for
-    commercial use if it is not; "" where no open model exceeds guessing.
-
-    The latter is the best on any board of the same data set and direction: each harness
-    has other models.
-    """
-    rows = main[(main["weights"] == "open") & (main["above"] != 0)]
-    if rows.empty or main["origin"].iloc[0] == "own":
-        return ""
-    first = rows.iloc[0]
-    name = escape(first["name"])
-    if licences.commercial(rows["licence"]).iloc[0]:
-        return f"{name} is under {first['licence']}, which allows commercial use."
-
-    text = f"{name} is under {escape(first['licence'] or 'no stated licence')}"
-    free = pd.concat(boards)
-    free = free[
-        (free["dataset"] == first["dataset"])
-        & (free["direction"] == first["direction"])
-        & (free["variant"] == first["variant"])
-        & (free["above"] == 1)
-        & licences.commercial(free["licence"])
-    ]
-    if free.empty:
-        return f"{text}; no model under MIT, Apache-2.0 or BSD exceeds guessing there."
-    top = free.sort_values(["value", "model"], ascending=[False, True]).iloc[0]
-    level = f"{percent(top['value'])}; {escape(top['title'])}"
-    return f"{text}; the best for commercial use is {escape(top['name'])} ({level})."
-
-
 def _steps(board: pd.DataFrame) -> str:
     """Return the models of a board that no smaller one beats, as a table, "" for fewer
     than two.
     """
     rows = board[(board["weights"] == "open") & (board["above"] == 1)]
+    rows = rows[rows["model"].isin(_usable_models(rows))]
     front = real_models.pareto_front(rows, "parameters_m", "value").tail(MOST_STEPS)
     if len(front) < 2:
         return ""
@@ -189,9 +221,27 @@ def _steps(board: pd.DataFrame) -> str:
     title = html_escape(rows["title"].iloc[0])
     caption = (
         "<b>Larger models that do better.</b> No smaller model scores higher than"
-        f" these on {title}."
+        f" these on {title}; models that are hardly usable are left out."
     )
     return reading.table(table, caption, decimals=0, download=False).data
+
+
+def _usable_models(rows: pd.DataFrame) -> list[str]:
+    """Return which models of a board in a language are usable or borderline; all where
+    the board decides nothing.
+    """
+    if rows.empty:
+        return []
+    judged = recommendation.candidates()
+    there = (judged["lang"] == rows["lang"].iloc[0]) & (
+        judged["id"] == rows["id"].iloc[0]
+    )
+    judged = judged[there & judged["decided"]]
+    if judged.empty:
+        return rows["model"].tolist()
+    return judged.loc[
+        judged["verdict"].isin(["usable", "borderline"]), "model"
+    ].tolist()
 
 
 def _board_table(board: pd.DataFrame) -> str:

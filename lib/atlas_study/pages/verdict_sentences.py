@@ -4,7 +4,8 @@ sentences.
 
 import pandas as pd
 
-from babelatlas.analysis.verdicts import QUESTIONS, open_results, verdicts
+from babelatlas.analysis import all_results, recommendation
+from babelatlas.analysis.verdicts import QUESTIONS, verdicts
 from babelatlas.base import languages
 from babelatlas.report.formatting import counted, escape, percent
 
@@ -32,7 +33,8 @@ def verdict(lang: str) -> str:
     finding = f"{state}: {escape(row['name'])} {_performance(row)}"
     share = f"{_share(row, lang)} in English"
     if row["id"] in QUESTIONS:
-        return f"{finding} ({share})."
+        baseline = f"guessing {percent(row['baseline'])}"
+        return f"{finding} ({baseline}), {share}.{_few_classes(lang)}"
     return f"{finding}, {share}."
 
 
@@ -42,7 +44,9 @@ def _performance(row: pd.Series) -> str:
     if row["measure"] == "recall@1":
         return f"finds the image for {value} of the captions"
     if row["id"] in QUESTIONS:
-        return f"answers {value} of the questions about dishes correctly"
+        rows = recommendation.of_language(row.name, recommendation.ANSWERS)
+        n = f"{rows['n'].iloc[0]:,.0f}"
+        return f"answers {value} of {n} questions about dishes correctly"
     return f"classifies {value} of the images correctly"
 
 
@@ -55,21 +59,39 @@ def _share(row: pd.Series, lang: str) -> str:
     return "more than the best result"
 
 
-def questions(lang: str) -> str:
-    """Return what generative models do in a language that is judged by captions or
-    labels, in a sentence, or "".
-
-    >>> questions("nan")[:62]
-    'Generative models: Llama 3.2 Vision 90B answers 75.5 % of 2,00'
+def _few_classes(lang: str) -> str:
+    """Return on how many classes a language was tested that is judged by questions, as
+    a further sentence, "" where it has none.
     """
-    if lang not in verdicts().index or verdicts().loc[lang, "id"] in QUESTIONS:
+    classes = all_results.classes_tested().get(lang, 0)
+    if not classes:
         return ""
-    rows = open_results().query("lang == @lang and id in @QUESTIONS")
+    return f" For image search it was tested on {counted(classes, 'class')} only."
+
+
+# How a verdict answers "Is a generative model usable?".
+ANSWERS = {
+    "usable": "Yes",
+    "borderline": "Not for certain (borderline)",
+    "hardly usable": "Hardly",
+    "not usable": "No",
+    "not decided": "Not decided",
+}
+
+
+def generative(lang: str) -> str:
+    """Return whether a generative model is usable in a language, in one or two
+    sentences.
+
+    >>> generative("te")[:49]
+    'Not for certain (borderline): Gemma 3 27B answers'
+    >>> generative("ha")
+    'Not decided: no generative model has a released result in Hausa.'
+    """
+    verdict_word, finding = recommendation.generative_verdict(lang)
+    text = f"{ANSWERS[verdict_word]}: {escape(finding)}"
+    rows = recommendation.of_language(lang, recommendation.ANSWERS)
     if rows.empty:
-        return ""
-    top = rows.sort_values("value", ascending=False).iloc[0]
-    return (
-        f"Generative models: {escape(top['name'])} answers {percent(top['value'])} of"
-        f" {top['n']:,.0f} questions about dishes correctly (guessing"
-        f" {percent(top['baseline'])})."
-    )
+        return f"{text}."
+    share = recommendation.share_text(rows.iloc[0])
+    return f"{text}. Beyond this baseline it has {share} % of the best English result."

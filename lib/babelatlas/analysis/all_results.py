@@ -163,14 +163,16 @@ def _shown(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _in_order_of_boards(table: pd.DataFrame) -> pd.DataFrame:
-    """Return results by data set, text to image first, then boards of many models."""
+    """Return results by data set, text to image first, then boards of many models, and
+    labels alone before prompts.
+    """
     board_columns = ["dataset", "harness", "variant", "direction"]
     order = pd.DataFrame(
         {
             "dataset": table["dataset"].map(list(DATASETS).index),
             "image to text": table["direction"] == "i2t",
             "models": -table.groupby(board_columns)["model"].transform("nunique"),
-            "labels alone": table["variant"] == "label",
+            "with a prompt": table["variant"] != "label",
         }
     )
     return table.loc[order.sort_values(list(order), kind="stable").index]

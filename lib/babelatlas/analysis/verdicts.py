@@ -103,14 +103,7 @@ def judged(
     )
     best = best.drop_duplicates("lang").set_index("lang").sort_index()
     best["models"] = table.groupby("lang")["model"].nunique()
-    best["baseline"] = best["baseline"].fillna(0)
-    best = best.join(_references(best, best_language))
-    best = best.join(usability.share_interval(best))
-
-    too_few = best["id"].isin(ENGLISH) & (best["classes"] < least_classes)
-    own = best["origin"] == "own"
-    best["decided"] = ~own & ~too_few & best["share"].notna()
-    best["verdict"] = usability.states(best, line)
+    best = with_verdicts(best, line, least_classes, best_language)
     columns = [
         "id",
         "title",
@@ -128,6 +121,28 @@ def judged(
         "verdict",
     ]
     return best[columns]
+
+
+def with_verdicts(
+    rows: pd.DataFrame,
+    line: float = HALF,
+    least_classes: int = FEW,
+    best_language: bool = False,
+) -> pd.DataFrame:
+    """Return results with the verdict that each gives by itself, and the columns it
+    rests on: REFERENCE, share, share_low, share_high, decided and verdict.
+
+    `rows`: of `open_results`, with an index without repeated labels; the other
+    arguments are those of `judged`. Where a board has no baseline, it counts as 0.
+    """
+    rows = rows.assign(baseline=rows["baseline"].fillna(0))
+    rows = rows.join(_references(rows, best_language))
+    rows = rows.join(usability.share_interval(rows))
+    too_few = rows["id"].isin(ENGLISH) & (rows["classes"] < least_classes)
+    own = rows["origin"] == "own"
+    rows["decided"] = ~own & ~too_few & rows["share"].notna()
+    rows["verdict"] = usability.states(rows, line)
+    return rows
 
 
 def _main_board(boards: Sequence[str], least_classes: int) -> pd.DataFrame:
@@ -153,20 +168,20 @@ def _main_board(boards: Sequence[str], least_classes: int) -> pd.DataFrame:
 
 
 def _references(best: pd.DataFrame, best_language: bool) -> pd.DataFrame:
-    """Return the result that each language is compared with, and its interval:
-    REFERENCE.
+    """Return the result that each row is compared with, and its interval: REFERENCE.
 
-    `best`: as in `judged`, a row for each language with id and classes.
+    `best`: rows with id and classes.
     """
     table = open_results()
-    candidates = table[table["id"].isin(best["id"])]
+    candidates = table[table["id"].isin([*best["id"].unique(), QUESTIONS[0]])]
     if not best_language:
         candidates = candidates[candidates["lang"] == "en"]
     highest = candidates.sort_values("value", ascending=False, kind="stable")
     highest = highest.drop_duplicates("id").set_index("id")
     highest = highest[["value", "ci_low", "ci_high"]].set_axis(REFERENCE, axis=1)
-    # Questions in one variety of Javanese are compared with English as the others are.
-    references = highest.reindex(best["id"].replace(QUESTIONS[1], QUESTIONS[0]))
+    # Questions in one form of a language are compared with English as the others are.
+    boards = best["id"].str.replace(rf"^{QUESTIONS[0]}\..*", QUESTIONS[0], regex=True)
+    references = highest.reindex(boards)
     references.index = best.index
 
     for board in ENGLISH.keys() & set(best["id"]):
