@@ -7,7 +7,9 @@ const IN_TITLE = 4;
 const IN_HEADING = 2.5;
 const IN_TEXT = 1;
 const OF_A_BEGINNING = 0.4;  // of a longer word that begins with what was asked for
-const WHOLE_PHRASE = 2;  // how many times as much a page counts whose title or heading has all that was asked for, in one piece
+const WHOLE_PHRASE = 2;  // how many times as much a page counts whose title or heading has all that was asked for, in one piece,
+const TITLE_NAMED = 3;  // and how many whose whole title is a part of what was asked for, as "Hausa" of "best model Hausa"
+const LED_TO = 0.5;  // of what was asked for: a reader is led to a heading that has more than this, and more than the title
 const LEAST = 0.25;  // of the best page's score; below, a page is not shown
 
 // Words of a question that say nothing of its subject; British spellings, as in the book.
@@ -80,6 +82,12 @@ const SearchRanking = {
     return text.toLowerCase().includes(asked.text) || text.toLowerCase().includes(asked.spelled);
   },
 
+  // Whether all words of a text, or of its part before a bracket, are among those asked for.
+  is_named: (text, asked) => {
+    const words = SearchRanking.stems(text.split(" (")[0]);
+    return words.length > 0 && words.every((word) => asked.stems.includes(word));
+  },
+
   // Score of a file, and the heading that a reader is led to: [score, heading or undefined].
   score: (file, title, headings, weighed, asked) => {
     let matched = 0;
@@ -92,12 +100,19 @@ const SearchRanking = {
       matched += strength > 0 ? part.weight : 0;
     }
     const all = weighed.reduce((sum, part) => sum + part.weight, 0);
-    const phrase = asked.text && [title, ...headings.map(([text]) => text)].some((text) => SearchRanking.has_phrase(text, asked));
-    const ranked = headings.map((heading) => [SearchRanking.share(heading[0], weighed), heading]);
-    const [best, heading] = ranked.reduce((a, b) => (b[0] > a[0] ? b : a), [SearchRanking.share(title, weighed), undefined]);
-    const whole = (all ? matched / all : 1) * (phrase ? WHOLE_PHRASE : 1);
-    const base = score || (phrase ? 1 : 0);
-    return [base * whole, best > 0 && heading?.[1] ? heading : undefined];
+    const texts = [title, ...headings.map(([text]) => text)];
+    const phrases = [title, ...headings.filter(([, address]) => !address).map(([text]) => text)];
+    const has_all = texts.some((text) => SearchRanking.has_phrase(text, asked));
+    const named = phrases.filter((text) => SearchRanking.is_named(text, asked));
+    const share = named.length || !all ? 1 : matched / all;
+    const part_named = all ? Math.max(0, ...named.map((text) => SearchRanking.share(text, weighed) / all)) : 0;
+    const times = (has_all ? WHOLE_PHRASE : 1) * (named.includes(title) ? TITLE_NAMED : 1 + part_named);
+
+    const shares = headings.map((heading) => [SearchRanking.share(heading[0], weighed), heading]);
+    const [most, heading] = shares.reduce((a, b) => (b[0] > a[0] ? b : a), [SearchRanking.share(title, weighed), undefined]);
+    const led_to = heading?.[1] && most > LED_TO * all ? heading : undefined;
+    // In scripts that words are cut differently in, the phrase alone is found.
+    return [(score || Number(has_all)) * share * times, led_to];
   },
 
   // The pages found, the best last, as Sphinx shows them: [name, title, anchor, description, score, file name].

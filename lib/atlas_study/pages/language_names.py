@@ -8,23 +8,8 @@ from babelatlas.base import languages
 
 # Languages whose names of languages the search finds, those of CLDR: "Suaheli" and
 # "суахили" find Swahili.
-ASKED_IN = [
-    "ar",
-    "de",
-    "es",
-    "fr",
-    "hi",
-    "id",
-    "it",
-    "ja",
-    "ko",
-    "pt",
-    "ru",
-    "sw",
-    "tr",
-    "vi",
-    "zh",
-]
+ASKED_IN = ["ar", "de", "es", "fr", "hi", "id", "it", "ja"]
+ASKED_IN += ["ko", "pt", "ru", "sw", "tr", "vi", "zh"]
 # Other names in English, and forms with and without a prefix.
 IN_ENGLISH = {
     "be": "Belorussian",
@@ -90,18 +75,17 @@ def in_english(lang: str) -> list[str]:
 
 def for_search(lang: str) -> list[str]:
     """Return the names of a language, but for that of its page, by which the search
-    finds it, and its codes.
+    finds it.
 
     >>> names = for_search("sw")
-    >>> "Suaheli" in names, "суахили" in names, "swa" in names, "Swahili" in names
-    (True, True, True, False)
+    >>> "Suaheli" in names, "суахили" in names, "Swahili" in names
+    (True, True, False)
     """
-    row = languages.table().set_index("code").loc[lang]
     tag = lang.replace("-", "_")
     translated = [Locale(asked).languages.get(tag, "") for asked in ASKED_IN]
     autonym = languages.facts()["autonym"].get(lang, "")
-    codes = [lang, row["iso639_3"]]
-    names = [*in_english(lang), autonym, *translated, *codes]
+    names = [*in_english(lang), autonym, *translated]
     # Semicolons separate the names of a page.
     plain = [str(name).replace(";", " ") for name in names if isinstance(name, str)]
-    return [name for name in dict.fromkeys(plain) if name not in ("", row["name"])]
+    title = languages.name(lang)
+    return [name for name in dict.fromkeys(plain) if name not in ("", title)]

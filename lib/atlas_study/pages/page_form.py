@@ -83,7 +83,7 @@ def staged(
         text = without_links(_in_files(f"{text}\n\n{ending}", held), absent)
         return held | {path: text.encode()}
 
-    notebook = formed(json.loads(text), path.stem, ending, commit, launch)
+    notebook = formed(json.loads(text), path.stem, ending, launch)
     for name, title in parent:
         first = notebook["cells"][0]
         source = with_parent("".join(first["source"]), name, title)
@@ -189,15 +189,13 @@ def _in_files(text: str, held: dict[Path, bytes]) -> str:
     return DRAWN.sub(r'\1<a download href="\2">SVG</a> ', HELD.sub(filed, text))
 
 
-def formed(
-    notebook: dict, name: str, ending: str = "", commit: str = "", launch: str = ""
-) -> dict:
+def formed(notebook: dict, name: str, ending: str = "", launch: str = "") -> dict:
     """Return a page's notebook in the form of a page; its cells are copies.
 
     Code is folded: that of a figure or table below it, and all of it at the end, where
     `about` and `ending`, Markdown, stand. The ANSWER of a stage, which knows it last,
     becomes the box below the title, and the search finds such a page by its title alone
-    (BY_TITLE). `commit` and `launch`: as in `about`.
+    (BY_TITLE). `launch`: as in `about`.
     """
     cells, answers, before = [], [], []
     for cell in notebook["cells"]:
@@ -214,7 +212,7 @@ def formed(
             before = []
     boxes = [takeaway(text.removeprefix(ANSWER)).data for text in answers[:1]]
     cells[1:1] = [_prose(box) for box in boxes]
-    end = [about(notebook, name, commit, launch), ending]
+    end = [about(notebook, name, launch), ending]
     if answers:
         end.insert(1, BY_TITLE)
     return notebook | {"cells": [*cells, _prose("\n\n".join(end))]}
@@ -300,11 +298,11 @@ def _shown(cell: dict) -> list[dict]:
     return parts
 
 
-def about(notebook: dict, name: str, commit: str = "", launch: str = "") -> str:
+def about(notebook: dict, name: str, launch: str = "") -> str:
     """Return the last section of a page in Markdown: its whole code in one panel, and
     what it was made from.
 
-    `commit`: of the study; `launch`: the address that opens the study, "" for none.
+    `launch`: the address that opens the study in a browser, "" for none.
     """
     parts = ["## About this page"]
     sources = _sources([cell for cell in notebook["cells"] if _is_code(cell)])
@@ -318,7 +316,7 @@ def about(notebook: dict, name: str, commit: str = "", launch: str = "") -> str:
             parts.append(LAUNCH.format(launch))
         panel = f"{download}\n\n```python\n{code}\n```"
         parts.append(FOLD.format("Code of this page", panel))
-    if made_from := page_sources.panel(notebook, commit):
+    if made_from := page_sources.panel(notebook):
         parts.append(FOLD.format("Parameters and sources", made_from))
     return "\n\n".join(parts)
 

@@ -65,17 +65,14 @@ def subject(name: str) -> str:
     return ""
 
 
-def panel(notebook: dict, commit: str = "") -> str:
+def panel(notebook: dict) -> str:
     """Return what an executed notebook was made from, as Markdown; "" of one that no
     run made.
-
-    `commit`: of the study.
     """
     made = notebook["metadata"].get("babelatlas")
     if not made:
         return ""
-    at_commit = f", at commit {literal(commit)}" if commit else ""
-    first = f"Notebook {literal(made['notebook'])}, {made['seconds']:g} s{at_commit}."
+    first = f"Notebook {literal(made['notebook'])}, {made['seconds']:g} s."
     parameters = [
         f"{literal(key)} = {escape(json.dumps(value, ensure_ascii=False))}"
         for key, value in made["parameters"].items()
