@@ -43,6 +43,9 @@ BUTTON = "{.atlas-button}"
 LAUNCH = (
     "[Open the study in a browser]({}){{.atlas-launch}}, to change and run its pages."
 )
+DOWNLOAD = """<a download href="_sources/{}.ipynb">Download the notebook</a>, which runs by
+itself, or [rerun it](rerun). The code of each figure and table stands below it; here is
+the rest: inputs, parameters, and what the page computes before them."""
 # The code of one figure or table, folded below it; the search leaves it out.
 BESIDE = """<details class="atlas-code"><summary>Code of this {kind}</summary>
 
@@ -192,15 +195,17 @@ def _in_files(text: str, held: dict[Path, bytes]) -> str:
 def formed(notebook: dict, name: str, ending: str = "", launch: str = "") -> dict:
     """Return a page's notebook in the form of a page; its cells are copies.
 
-    Code is folded: that of a figure or table below it, and all of it at the end, where
+    Code is folded: that of a figure or table below it, and the rest at the end, where
     `about` and `ending`, Markdown, stand. The ANSWER of a stage, which knows it last,
     becomes the box below the title, and the search finds such a page by its title alone
     (BY_TITLE). `launch`: as in `about`.
     """
-    cells, answers, before = [], [], []
+    cells, answers, before, rest = [], [], [], []
     for cell in notebook["cells"]:
         if not _is_code(cell):
-            before = [] if _has_heading(cell) else before
+            if _has_heading(cell):
+                rest += before
+                before = []
             cells.append(cell)
             continue
         texts = [_markdown_of(output) for output in cell.get("outputs", [])]
@@ -208,11 +213,13 @@ def formed(notebook: dict, name: str, ending: str = "", launch: str = "") -> dic
         before.append(cell)
         cells += _shown(cell)
         if kind := _drawn_kind(cell):
-            cells.append(_prose(code_beside(before, kind)))
+            making = [other for other in before if _draws(other)]
+            rest += [other for other in before if not _draws(other)]
+            cells.append(_prose(code_beside(making, kind)))
             before = []
     boxes = [takeaway(text.removeprefix(ANSWER)).data for text in answers[:1]]
     cells[1:1] = [_prose(box) for box in boxes]
-    end = [about(notebook, name, launch), ending]
+    end = [about(notebook, name, [*rest, *before], launch), ending]
     if answers:
         end.insert(1, BY_TITLE)
     return notebook | {"cells": [*cells, _prose("\n\n".join(end))]}
@@ -243,21 +250,20 @@ def _sources(cells: Sequence[dict]) -> list[str]:
     return ["".join(cell["source"]) for cell in cells]
 
 
+def _draws(cell: dict) -> bool:
+    """Return whether the code of a cell may be a part of what makes a figure: it holds
+    neither parameters nor prose.
+    """
+    has_tag = NO_CODE_OF_A_FIGURE & {*cell["metadata"].get("tags", [])}
+    return not has_tag and not "".join(cell["source"]).startswith("Markdown(")
+
+
 def code_beside(cells: Sequence[dict], kind: str) -> str:
-    """Return the code that makes a figure or table, folded, as Markdown: that of its
-    section since the one before, without parameters and prose.
+    """Return the code of the cells that make a figure or table, folded, as Markdown.
 
     `kind`: "figure" or "table".
     """
-    making = [
-        cell
-        for cell in cells
-        if not NO_CODE_OF_A_FIGURE & {*cell["metadata"].get("tags", [])}
-    ]
-    sources = [
-        source for source in _sources(making) if not source.startswith("Markdown(")
-    ]
-    return BESIDE.format(kind=kind, code="\n\n".join(sources))
+    return BESIDE.format(kind=kind, code="\n\n".join(_sources(cells)))
 
 
 def _markdown_of(output: dict) -> str:
@@ -298,23 +304,20 @@ def _shown(cell: dict) -> list[dict]:
     return parts
 
 
-def about(notebook: dict, name: str, launch: str = "") -> str:
-    """Return the last section of a page in Markdown: its whole code in one panel, and
-    what it was made from.
+def about(notebook: dict, name: str, cells: Sequence[dict], launch: str = "") -> str:
+    """Return the last section of a page in Markdown: its code in one panel, and what it
+    was made from.
 
-    `launch`: the address that opens the study in a browser, "" for none.
+    `cells`: whose code stands at no figure; `launch`: the address that opens the study
+    in a browser, "" for none.
     """
     parts = ["## About this page"]
-    sources = _sources([cell for cell in notebook["cells"] if _is_code(cell)])
-    if sources:
-        code = "\n\n".join(sources)
-        download = (
-            f'<a download href="_sources/{name}.ipynb">Download the notebook</a>, which'
-            " runs by itself, or [rerun it](rerun)."
-        )
-        if launch:
-            parts.append(LAUNCH.format(launch))
-        panel = f"{download}\n\n```python\n{code}\n```"
+    if any(_is_code(cell) for cell in notebook["cells"]):
+        parts += [LAUNCH.format(launch)] if launch else []
+        panel = DOWNLOAD.format(name)
+        if cells:
+            code = "\n\n".join(_sources(cells))
+            panel = f"{panel}\n\n```python\n{code}\n```"
         parts.append(FOLD.format("Code of this page", panel))
     if made_from := page_sources.panel(notebook):
         parts.append(FOLD.format("Parameters and sources", made_from))

@@ -16,6 +16,22 @@ from babelatlas.report.formatting import escape, literal
 READS = ("reads", "reads_if_made")
 SHIPPED = ("data_files",)
 LICENCES = "LICENSE-DATA.md"
+# Where others are from; what is no name of a section of it.
+OTHERS = {
+    "claims": "numbers that the papers print",
+    "datasets.toml": "facts about data sets, with a citation for each",
+    "glottolog.csv": "Glottolog 4.0",
+    "imagenet-100.csv": "a hundred of ImageNet's classes",
+    "interval_coverage.csv": "simulations of this study",
+    "language_facts.csv": "Unicode CLDR",
+    "miniature": "words and phrases of this study",
+    "models.toml": "sources in `models_sources.csv`",
+    "real_run": "outcomes of this study's own runs",
+    "released": "results of others, sources in `released/sources.toml`",
+    "synsets.csv": "WordNet 3.0",
+    "translators.toml": "sources in `translators_sources.csv`",
+}
+OTHERS |= dict.fromkeys(["errata.csv", "scorecard.csv"], "recomputed by this study")
 FACTS = re.compile(r"^## (.+?): (.*`.*)$", re.MULTILINE)  # its headings that name files
 
 
@@ -56,13 +72,14 @@ def subjects() -> dict[str, str]:
 
 
 def subject(name: str) -> str:
-    """Return the section of LICENSE-DATA.md on a shipped file, "" where none has its
-    name.
+    """Return what a shipped file is, or the section of LICENSE-DATA.md on it; "" where
+    neither is known.
     """
+    names = (name, name.split("/")[0])
     for pattern, about in subjects().items():
-        if any(fnmatch.fnmatch(part, pattern) for part in (name, name.split("/")[0])):
+        if any(fnmatch.fnmatch(part, pattern) for part in names):
             return about
-    return ""
+    return OTHERS.get(names[1], "")
 
 
 def panel(notebook: dict) -> str:
@@ -83,7 +100,7 @@ def panel(notebook: dict) -> str:
         about = subject(name)
         files.append(f"{literal(name)} ({about})" if about else literal(name))
     packages = made.get("versions") or installed.versions()
-    environment = [f"{name} {version}" for name, version in packages.items()]
+    environment = ", ".join(f"{name} {number}" for name, number in packages.items())
     parts = [
         ("Parameters", parameters),
         ("Tables of the run", tables),
@@ -92,11 +109,11 @@ def panel(notebook: dict) -> str:
             " [Data and licences](data) and in `LICENSE-DATA.md`",
             files,
         ),
-        ("Environment", [", ".join(map(escape, environment))]),
     ]
     sections = [
         f"**{title}**\n\n" + "\n".join(f"- {line}" for line in lines)
         for title, lines in parts
         if lines
     ]
-    return "\n\n".join([first, *sections])
+    last = f"**Environment**\n\n{escape(environment)}"
+    return "\n\n".join([first, *sections, last])

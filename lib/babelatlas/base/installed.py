@@ -5,14 +5,23 @@ from platform import python_version
 
 from packaging.requirements import Requirement
 
+ENCODERS = "encoders"  # the extra with which models are run
+
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python and of the packages that the study names as its
-    dependencies, where they are installed; name -> version, by name.
+    """Return the versions of Python and of the packages with which numbers are computed
+    and figures drawn, where they are installed; name -> version, by name.
+
+    >>> {"Python", "numpy"} <= versions().keys()
+    True
     """
     found = {"Python": python_version()}
     for line in metadata.requires("babelatlas") or []:
-        name = Requirement(line).name
+        requirement = Requirement(line)
+        marker = requirement.marker
+        if marker and not marker.evaluate({"extra": ENCODERS}):
+            continue
+        name = requirement.name
         try:
             found[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
