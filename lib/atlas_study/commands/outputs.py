@@ -36,8 +36,9 @@ def check_ending(path: str, endings: Sequence[str]) -> None:
     """Raise InputError where a file to write has another ending."""
     if Path(path).suffix.lower() not in endings:
         expected = " or ".join(endings)
+        fix = "one of these endings" if endings[1:] else "this ending"
         raise InputError(
-            f"The file to write ends in {expected}, got {path!r}: give such a name."
+            f"The file to write ends in {expected}, got {path!r}: give it {fix}."
         )
 
 

@@ -17,6 +17,8 @@ LANGUAGE = "language-"  # how the names of the pages of languages begin
 BY_TITLE = "search: title"  # a comment on a page (`page_form.BY_TITLE`)
 WORDS = "search words: "  # one that names what readers call the page's subject
 CODE = "About this page"  # the section of a page that has its code
+# Elements whose blanks count.
+VERBATIM = re.compile(r"(<(pre|script|style|textarea)\b.*?</\2>)", re.DOTALL)
 BESIDE = "atlas-code"  # the class of the code of one figure
 
 
@@ -75,6 +77,22 @@ def searched(name: str, doctree: nodes.document) -> nodes.document:
     # A section without an id: the search shows the title of the page in its place.
     found += [nodes.section("", nodes.title("", phrase)) for phrase in phrases]
     return found
+
+
+def without_blanks(text: str) -> str:
+    """Return a page of HTML without the blanks in which its lines begin and end, which
+    no browser shows; code and scripts stay as they are.
+
+    >>> without_blanks("<p>\\n\\n  a</p>\\n<pre>\\n  b</pre>")
+    '<p>\\na</p>\\n<pre>\\n  b</pre>'
+    """
+    parts = VERBATIM.split(text)
+    # What is not to be changed stands at every third place from the second on, and
+    # after it the name of its element.
+    for place in range(0, len(parts), 3):
+        parts[place] = re.sub(r"[ \t]*\n\s*", "\n", parts[place])
+    del parts[2::3]
+    return "".join(parts)
 
 
 def _index(app) -> None:

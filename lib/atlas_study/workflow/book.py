@@ -379,6 +379,9 @@ def _finish(book: Path, folder: Path, run: Path) -> None:
         )
         notebook = runnable.prepared(original, run.name, *addresses)
         source.write_text(json.dumps(notebook, ensure_ascii=False), encoding="utf-8")
+    for page in book.glob("*.html"):
+        text = page_html.without_blanks(page.read_text(encoding="utf-8"))
+        page.write_text(text, encoding="utf-8")
     runnable.pack(book / runnable.PACKED, run, sorted(book.glob("_sources/*.ipynb")))
     home = (
         Path(importlib.util.find_spec("sphinx-mathjax-offline").origin).parent
