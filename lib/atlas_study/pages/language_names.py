@@ -56,7 +56,7 @@ IN_ENGLISH = {
     "ug": "Uighur",
     "xh": "isiXhosa",
     "yo": "Yorùbá",
-    "yue": "Cantonese",
+    "yue": "Yue",
     "zh": "Mandarin; Putonghua; Standard Chinese",
     "zh-Hant": "Traditional Chinese; Taiwanese Mandarin",
     "zu": "isiZulu",
