@@ -131,6 +131,9 @@ def test_scores_by_region_and_at_home(results, tmp_path):
     own = found.scores.query("model == 'good' and lang == 'de' and region == 'de'")
     assert german["home"] == pytest.approx(own["value"].mean())
     assert len(chapter.home_table(home)) == 3 * 4
+    elsewhere = found._replace(scores=found.scores.assign(region="a city"))
+    assert len(chapter.by_region(elsewhere, **FAST))
+    assert chapter.at_home(elsewhere, n_permutations=20, **FAST).empty
     plain = chapter.of_run(write_run(tmp_path / "plain", regions=False), **FAST)
     assert chapter.by_region(plain, **FAST).empty
     assert chapter.at_home(plain, n_permutations=20, **FAST).empty

@@ -155,7 +155,7 @@ def test_the_commands_lead_from_images_to_statements_to_labels(
     assert read["label"].all()
 
     assert command("read-labels", *sheets, "--output", output) == 1
-    assert "exists: give another name, or --replace" in capsys.readouterr().err
+    assert "answers: give another name, or --replace" in capsys.readouterr().err
     asked[-1] = 5
     assert command("labels", own, *asked, "--output", labels, "--replace") == 1
     assert "There are 4 pairs with statements in Swahili" in capsys.readouterr().err

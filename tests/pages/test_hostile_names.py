@@ -129,7 +129,9 @@ def test_the_parameters_of_a_page_are_text(name):
     check_html(
         rendered(
             page_form.about(
-                {"cells": [cell], "metadata": {"babelatlas": made}}, "67_zeroshot"
+                {"cells": [cell], "metadata": {"babelatlas": made}},
+                "67_zeroshot",
+                [cell],
             )
         )
     )

@@ -99,7 +99,7 @@ def test_a_heading_that_a_cell_shows_is_one_of_the_page_and_stands_between_what_
     ]
 
 
-def test_the_last_section_has_the_whole_code_the_parameters_and_how_to_cite():
+def test_the_last_section_has_the_code_that_draws_nothing_the_parameters_and_how_to_cite():
     last = page_form.formed(notebook("**Answer.** Seven differ."), "x", "How to cite.")[
         "cells"
     ][-1]["source"]
@@ -121,13 +121,54 @@ def test_a_page_names_the_page_it_belongs_to_and_those_that_belong_to_it():
     assert page_form.listed([]) == ""
 
 
-@pytest.mark.parametrize("address", ["", "https://example.org/atlas/"])
-def test_a_page_is_cited_with_its_address_where_the_book_has_one(address):
-    cited = page_form.citation("33_intervals", "Intervals", "0.1.0", "2026", address)
-    assert ("url = {https://example.org/atlas/33_intervals.html}" in cited) == bool(
-        address
-    )
-    assert cited.count("{") == cited.count("}")
+def drawn(source, kind="figure"):
+    cell = code(source)
+    html = f'<figure class="atlas-{kind}"></figure>'
+    output = {
+        "output_type": "display_data",
+        "metadata": {},
+        "data": {"text/html": html},
+    }
+    return cell | {"outputs": [output]}
+
+
+def test_the_code_of_a_figure_stands_folded_below_it_and_the_rest_at_the_end():
+    parameters = code("n = 20")
+    parameters["metadata"]["tags"].append("parameters")
+    cells = [
+        prose("# Title"),
+        parameters,
+        code("import pandas"),
+        prose("## Section"),
+        code("rows = read()"),
+        drawn("show(rows)"),
+        code('Markdown("A sentence.")', "A sentence."),
+        code("counts = count()"),
+        drawn("list(counts)", "table"),
+    ]
+    given = {"cells": cells, "metadata": notebook("")["metadata"]}
+    page = page_form.formed(given, "x")["cells"]
+    beside = [cell["source"] for cell in page if "atlas-code" in cell["source"]]
+    codes = [text.split("```")[1].removeprefix("python\n") for text in beside]
+    assert codes == [
+        "rows = read()\n\nshow(rows)\n",
+        "counts = count()\n\nlist(counts)\n",
+    ]
+    assert "Code of this figure" in beside[0]
+    assert "Code of this table" in beside[1]
+    places = [page.index(cell) for cell in page if "atlas-code" in cell["source"]]
+    assert all(page[place - 1].get("outputs") for place in places)
+    rest = page[-1]["source"]
+    assert 'n = 20\n\nimport pandas\n\nMarkdown("A sentence.")\n```' in rest
+    assert "show(rows)" not in rest
+
+
+def test_a_page_offers_to_open_the_study_where_its_repository_has_an_address():
+    last = page_form.formed(notebook("A."), "x")["cells"][-1]["source"]
+    assert "atlas-launch" not in last
+    address = "https://codespaces.new/me/atlas"
+    last = page_form.formed(notebook("A."), "x", launch=address)["cells"][-1]["source"]
+    assert f"]({address}){{.atlas-launch}}" in last
 
 
 def document(text):
@@ -181,6 +222,20 @@ def test_the_search_finds_all_of_a_chapter_but_its_code_and_of_a_language_the_ti
         "more",
     ]
     assert page.astext().split()[-1] == "code"  # the page itself is as it was
+
+
+def test_the_search_finds_the_phrases_of_a_comment_and_no_code_of_a_figure():
+    text = (
+        "Part\n----\n\ntext\n\n.. code-block:: python\n   :class: atlas-code\n\n"
+        f"   secret()\n\n.. {page_html.WORDS}broken runs; own model\n"
+    )
+    found = page_html.searched("20_photographs", document(text))
+    titles = [title.astext() for title in found.findall(nodes.title)]
+    assert titles == ["Title", "Part", "broken runs", "own model"]
+    assert "secret" not in "".join(
+        part.astext() for part in found.findall(nodes.literal_block)
+    )
+    assert page_form.SEARCH_WORDS.format("a") == f"% {page_html.WORDS}a"
 
 
 def test_the_search_finds_of_a_stage_the_title_alone_whatever_it_is_called():

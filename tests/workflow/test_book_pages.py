@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from atlas_study.pages import page_form, runnable
+from atlas_study.pages import citation, page_form, runnable
 from atlas_study.workflow import book as books
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError
@@ -63,7 +63,8 @@ def project(folder, chapters=("one", "two", "rerun")):
     (run / "notebooks").mkdir(parents=True)
     shutil.copytree(ROOT / "book" / "_static", folder / "book" / "_static")
     (folder / "book" / "references.bib").write_text("", encoding="utf-8")
-    shutil.copyfile(ROOT / "_config.yml", folder / "_config.yml")
+    for name in ("_config.yml", citation.FILE):
+        shutil.copyfile(ROOT / name, folder / name)
     toc = {
         "format": "jb-book",
         "root": "index",
@@ -175,6 +176,55 @@ def test_a_page_that_loads_data_which_a_run_did_not_make_is_left_out(tmp_path):
     folder = staged(tmp_path)
     assert not (folder / "explorer.md").exists()
     assert "See the explorer." in (folder / "one.ipynb").read_text(encoding="utf-8")
+
+
+FILLED = """
+title: Words & pictures
+authors: [{given-names: Ada, family-names: Doe}, {name: The group}]
+date-released: 2027-01-02
+url: https://example.org/atlas/
+repository-code: https://github.com/ada/atlas
+doi: 10.5281/zenodo.12345
+"""
+
+
+@pytest.mark.parametrize("filled", [True, False])
+def test_addresses_that_a_fork_fills_in_stand_on_every_page_and_none_where_it_did_not(
+    tmp_path, filled
+):
+    run = project(tmp_path, ["one", "how-to-read"])
+    (run / "notebooks" / "how-to-read.ipynb").unlink()
+    shutil.copyfile(
+        ROOT / "book" / "how-to-read.md", tmp_path / "book" / "how-to-read.md"
+    )
+    page = notebook("# The page one\n\nWhat?", "<p>What is shown</p>")
+    write(run / "notebooks" / "one.ipynb", page)
+    if filled:
+        (tmp_path / citation.FILE).write_text(FILLED, encoding="utf-8")
+    folder = staged(tmp_path)
+    guide = (folder / "how-to-read.md").read_text(encoding="utf-8")
+    one = (folder / "one.ipynb").read_text(encoding="utf-8")
+    config = yaml.safe_load((folder / "_config.yml").read_text(encoding="utf-8"))
+    assert citation.PLACE not in guide
+    assert "```bibtex\n@misc{babelatlas,\n" in guide
+    assert ("https://doi.org/10.5281/zenodo.12345" in guide) == filled
+    assert ("example.org/atlas/one.html" in one) == filled
+    assert ("https://codespaces.new/ada/atlas" in one) == filled
+    assert bool(config["html"]["baseurl"]) == filled
+    assert bool(config["repository"]["url"]) == filled
+    assert config["author"] == (
+        "Ada Doe, The group" if filled else "The Babel Atlas authors"
+    )
+
+
+def test_what_readers_search_for_names_pages_of_the_book():
+    words = yaml.safe_load((ROOT / "book" / books.SEARCH).read_text(encoding="utf-8"))
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    assert set(words) <= set(books.listed(toc))
+    for page, text in words.items():
+        phrases = [phrase.strip() for phrase in text.split(";")]
+        assert all(phrases), page
+        assert len(set(phrases)) == len(phrases), page
 
 
 def test_a_page_that_is_not_in_the_contents_is_named(tmp_path):

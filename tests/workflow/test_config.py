@@ -95,6 +95,10 @@ def test_the_configs_that_ship_give_every_notebook_what_it_may_have(name):
         ),
         ({"translators": ["paligemma-3b-mix-44"]}, "did you mean paligemma-3b-mix-448"),
         (
+            {"external_scores": {"mine": {"commute": {"fr": ["a", "b", "c"]}}}},
+            "expected pairs of files, correct and incorrect, one for each training",
+        ),
+        (
             {"external_scores": {"mine": {"commute": "a.csv"}}},
             "'external_scores' names 'mine', which is not among",
         ),

@@ -301,6 +301,26 @@ def test_adapters_on_wikimatrix_depend_on_the_file_of_their_language(config, tmp
     assert "WikiMatrix.de-en" not in depends
 
 
+def test_a_file_of_wikimatrix_that_is_missing_is_named_and_ends_no_dry_run(
+    config, tmp_path, capsys
+):
+    (tmp_path / "WikiMatrix.de-en.tsv.gz").touch()
+    wanted = {"languages": ["de", "si"], "objectives": {"mse": [0]}}
+    wanted |= {"texts": str(tmp_path), "text_source": "wikimatrix"}
+    models = [*config["models"], "openclip-xlmr-b32"]
+    changed = config | {
+        "models": models,
+        "adaptations": {"openclip-xlmr-b32": wanted},
+    }
+    plan = read_graph(changed).plan
+    assert plan.depends("73_adapt", {"model": "openclip-xlmr-b32+si.mse-wikimatrix"})
+    configs.tell_absent(changed)
+    warning = capsys.readouterr().err
+    missing = f"adaptations should be at {tmp_path}/WikiMatrix.en-si.tsv.gz"
+    assert missing in warning
+    assert "WikiMatrix.en-de" not in warning
+
+
 def test_the_adapters_that_the_full_config_has_in_comments_can_be_planned():
     text = (ROOT / "config/full.yml").read_text(encoding="utf-8")
     lines = text.split("# adaptations:\n")[1].split("\n\n")[0].splitlines()

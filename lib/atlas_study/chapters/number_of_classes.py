@@ -116,21 +116,19 @@ def order_kept(
     rows = []
     for (dataset, model), part in curves.groupby(["dataset", "model"], sort=False):
         by_size = part.pivot(index="lang", columns="n_classes", values="value")
-        if reference not in by_size:
+        smaller = _smaller_sizes(by_size, sizes, reference)
+        if not smaller:
             continue
         by_size = by_size[by_size[reference].notna()]
-        kin = languages.families(by_size.index)
-        families = [kin[lang] for lang in by_size.index]
-        if len(by_size) < fewest or len(set(families)) < 2:
+        families = _families(by_size.index)
+        if len(by_size) < fewest or families.nunique() < 2:
             continue
-        for size in sizes:
-            if size >= reference or size not in by_size:
-                continue
+        for size in smaller:
             table = pd.DataFrame(
                 {
                     "few": by_size[size].to_numpy(),
                     "many": by_size[reference].to_numpy(),
-                    "kin": families,
+                    "kin": families.to_numpy(),
                 }
             )
             found = correlation.correlate(
@@ -141,6 +139,22 @@ def order_kept(
     if not rows:
         return pd.DataFrame(columns=columns)
     return pd.concat(rows, ignore_index=True)[columns]
+
+
+def _smaller_sizes(
+    by_size: pd.DataFrame, sizes: Sequence[int], reference: int
+) -> list[int]:
+    """Return the sizes below the reference of which there are accuracies, by number of
+    classes (columns); none where the reference has none.
+    """
+    if reference not in by_size:
+        return []
+    return [size for size in sizes if size < reference and size in by_size]
+
+
+def _families(codes: pd.Index) -> pd.Series:
+    """Return the families of languages, by their codes."""
+    return pd.Series(languages.families(codes), dtype=object).reindex(codes)
 
 
 def published_models_kept(source: str) -> pd.DataFrame:
@@ -184,17 +198,15 @@ def models_kept(
     for dataset, part in others.groupby("dataset", sort=False):
         index = ["lang", "model"]
         by_size = part.pivot(index=index, columns="n_classes", values="value")
-        if reference not in by_size:
+        smaller = _smaller_sizes(by_size, sizes, reference)
+        if not smaller:
             continue
         of_reference = by_size[reference].unstack("model").dropna()
-        kin = languages.families(of_reference.index)
-        families = pd.Series(kin).reindex(of_reference.index)
+        families = _families(of_reference.index)
         n_models = of_reference.shape[1]
         if n_models < fewest or families.nunique() < 2:
             continue
-        for size in sizes:
-            if size >= reference or size not in by_size:
-                continue
+        for size in smaller:
             few = by_size[size].unstack("model").loc[of_reference.index]
             found = _order_of_models(few, of_reference, families, n_resamples, seed)
             of_what = {"data": dataset, "classes": f"{size} and {reference}"}

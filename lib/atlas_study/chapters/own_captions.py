@@ -23,6 +23,10 @@ parameter `ratings` of 44_own_captions in its config (columns lang, image, rater
 NO_REGIONS = """The data sets of this run's captions do not say where their images are
 from: Crossmodal-3600's annotations do, and a CSV file (image, region) named under
 `70_captions: {regions: ...}` does for any other."""
+# Where regions are none of the languages, or one language alone has images.
+NO_HOMES = """Captions have no home here: a home advantage needs regions that are named
+by the codes of languages, as in Crossmodal-3600, two of them with two images or more
+and with captions in their languages."""
 X, Y = "difference in the score", "gain side by side"
 SET = ["dataset", "captions"]
 
@@ -89,31 +93,28 @@ def verdict(found: OwnCaptions | None) -> str:
 
 def means_table(found: OwnCaptions) -> pd.DataFrame:
     """Return the mean score of each model over its languages, as a reader sees it."""
-    means = found.means
-    shown = {
-        "model": means["model"],
-        "data set": means["dataset"],
-        "references": means["captions"],
-        "languages": means["n"],
-    }
-    metric = found.scores["metric"].iloc[0]
-    shown[metric] = formatting.intervals(means, ".2f", 1)
-    return pd.DataFrame(shown)
+    return _scores_table(found, found.means, "languages")
 
 
 def languages_table(found: OwnCaptions) -> pd.DataFrame:
     """Return the mean score of each language and model, as a reader sees it."""
-    rows = found.by_language
-    shown = {
-        "language": rows["language"],
-        "model": rows["model"],
-        "data set": rows["dataset"],
-        "references": rows["captions"],
-        "images": rows["n"],
-    }
+    table = _scores_table(found, found.by_language, "images")
+    table.insert(0, "language", found.by_language["language"])
+    return table
+
+
+def _scores_table(found: OwnCaptions, rows: pd.DataFrame, counted: str) -> pd.DataFrame:
+    """Return mean scores as a reader sees them; `counted`: what the column n counts."""
     metric = found.scores["metric"].iloc[0]
-    shown[metric] = formatting.intervals(rows, ".2f", 1)
-    return pd.DataFrame(shown)
+    return pd.DataFrame(
+        {
+            "model": rows["model"],
+            "data set": rows["dataset"],
+            "references": rows["captions"],
+            counted: rows["n"],
+            metric: formatting.intervals(rows, ".2f", 1),
+        }
+    )
 
 
 def drawn(found: OwnCaptions) -> pd.DataFrame:

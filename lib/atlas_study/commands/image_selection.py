@@ -2,6 +2,7 @@
 
 import click
 
+from atlas_study.commands.outputs import check_output
 from atlas_study.commands.results import COUNT, SEED
 from babelatlas.base.errors import InputError
 
@@ -23,8 +24,15 @@ from babelatlas.base.errors import InputError
     help="Of what is chosen at random.",
 )
 @click.option("--output", required=True, help="A CSV file for the selected images.")
+@click.option("--replace", is_flag=True, help="Write over a file that is there.")
 def select(
-    places: str, languages: str, number: int, areas: str, seed: int, output: str
+    places: str,
+    languages: str,
+    number: int,
+    areas: str,
+    seed: int,
+    output: str,
+    replace: bool,
 ) -> None:
     """Select images for each language from where it is spoken.
 
@@ -39,10 +47,7 @@ def select(
     from babelatlas.base.tables import beside
     from babelatlas.datasets import selection
 
-    if not output.endswith(".csv"):
-        raise InputError(f"The images go to a .csv file: {output!r} is none; name one.")
-    if locate(output).exists():
-        raise InputError(f"{output} exists: give another name.")
+    check_output(output, [".csv"], replace, [places, areas])
     words = languages.replace(",", " ").split()
     if not words:
         raise InputError("No language was given: name some, as in --languages 'de sw'.")

@@ -2,8 +2,11 @@
 further-images`.
 """
 
+import os
+
 import click
 
+from atlas_study.commands.outputs import check_output
 from atlas_study.commands.results import COUNT, option
 
 
@@ -53,16 +56,9 @@ def further_images(
     from babelatlas.report import image_sheet
 
     page = Path(output)
-    if page.suffix.lower() != ".html":
-        raise InputError(
-            f"The page is a .html file: {output!r} is none; give it that ending."
-        )
     table = page.with_suffix(".csv")
-    there = [path for path in (page, table) if locate(path).exists()]
-    if there and not replace:
-        raise InputError(
-            f"{there[0]} exists and may hold choices: give another name, or --replace."
-        )
+    check_output(output, [".html"], replace)
+    check_output(os.fspath(table), [".csv"], replace, [captions])
     if not locate(folder).is_dir():
         raise InputError(f"There is no folder of images {folder!r}: give its path.")
     rows = image_search.read_captions(captions)

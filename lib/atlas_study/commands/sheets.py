@@ -6,23 +6,8 @@ from pathlib import Path
 
 import click
 
+from atlas_study.commands.outputs import check_output, check_replaceable
 from atlas_study.commands.results import COUNT, SEED
-from babelatlas.base.errors import InputError
-
-
-def _spare(path: str, replace: bool, given: tuple[str, ...]) -> None:
-    """Raise InputError where there is a file at `path`, unless it may be replaced and
-    is none of those `given`.
-    """
-    from babelatlas.base.paths import locate
-
-    if locate(path).exists() and (
-        not replace or any(locate(path).samefile(locate(one)) for one in given)
-    ):
-        raise InputError(
-            f"{path} exists and may hold answers: give another name, or --replace if it"
-            " is not read here."
-        )
 
 
 @click.group()
@@ -103,16 +88,10 @@ def write_sheet(
     from babelatlas.lexicon import label_sheets
     from babelatlas.lexicon import labels as label_sets
 
-    writer = {".csv": label_sheets.write_csv, ".html": label_sheets.write_html}.get(
-        Path(output).suffix.lower()
-    )
-    if writer is None:
-        raise InputError(
-            f"A sheet is a .csv or a .html file: {output!r} is neither; give it one of"
-            " these endings."
-        )
+    writers = {".csv": label_sheets.write_csv, ".html": label_sheets.write_html}
+    check_output(output, list(writers), replace, [labels])
+    writer = writers[Path(output).suffix.lower()]
     table = registry.read_labels(labels) if labels else label_sets.shipped()
-    _spare(output, replace, (labels,) if labels else ())
     wnids, known = (
         label_sheets.draw(table, language, number, seed)["wnid"],
         coverage.synsets(),
@@ -157,7 +136,7 @@ def read_sheet(
 
     filled = label_sheets.read_filled(path, partial)
     for written in filter(None, (output, corrections)):
-        _spare(written, replace, (path,))
+        check_replaceable(written, replace, [path])
     scores = label_sheets.error_rates(filled, Path(path).stem)
     print(label_sheets.report(Path(path).stem, filled))
     if corrections:
@@ -196,12 +175,7 @@ def _with_options(command):
 def _write_caption_sheet(rows, images: str, output: str, replace: bool) -> None:
     from babelatlas.analysis import caption_sheets
 
-    if Path(output).suffix.lower() != ".html":
-        raise InputError(
-            f"A sheet of captions has pictures and is a .html file, got {output!r}: give"
-            " it this ending."
-        )
-    _spare(output, replace, ())
+    check_output(output, [".html"], replace)
     pictures = caption_sheets.pictures_in(images)
     n_pictures = f"{len(rows)} of {len(pictures):,} pictures"
     print(f"{caption_sheets.write_html(rows, pictures, output)}: {n_pictures}.")
@@ -284,7 +258,7 @@ def collect(files: tuple[str, ...], output: str, replace: bool) -> None:
     from babelatlas.report import formatting
 
     found = caption_sheets.collected(files)
-    _spare(output, replace, files)
+    check_output(output, [".csv"], replace, files)
     with tables.beside(tables.locate(output)) as part:
         found.to_csv(part, index=False)
     n_answers = formatting.counted(len(found), "answer")

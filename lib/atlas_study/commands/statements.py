@@ -2,10 +2,9 @@
 label them again: `babelatlas statements`.
 """
 
-from pathlib import Path
-
 import click
 
+from atlas_study.commands.outputs import check_output
 from atlas_study.commands.results import COUNT, SEED
 from babelatlas.base.errors import InputError
 
@@ -13,18 +12,6 @@ REPLACE = click.option(
     "--replace", is_flag=True, help="Write over a file that is there."
 )
 LANGUAGE = click.option("--language", required=True, help="Its code, such as sw.")
-
-
-def _spare(path: str, replace: bool, ending: str) -> None:
-    """Raise InputError for a file of another kind, and for one that is there unless it
-    may be replaced.
-    """
-    from babelatlas.base.paths import locate
-
-    if Path(path).suffix.lower() != ending:
-        raise InputError(f"The file to write ends in {ending}, got {path!r}.")
-    if locate(path).exists() and not replace:
-        raise InputError(f"{path} exists: give another name, or --replace.")
 
 
 @click.group()
@@ -73,8 +60,10 @@ def write_sheet(
     from babelatlas.base.paths import locate
     from babelatlas.datasets import imagenet, statement_sheets
 
-    _spare(output, replace, ".html")
+    check_output(output, [".html"], replace, [chapters])
     home = locate(images)
+    if not home.is_dir():
+        raise InputError(f"There is no folder of images {images!r}: give its path.")
     by_concept: dict[str, list[str]] = {}
     for path in imagenet.image_files(home):
         by_concept.setdefault(nfc(path.parent.name), []).append(
@@ -105,7 +94,7 @@ def read_sheets(sheets: tuple[str, ...], output: str, replace: bool) -> None:
     from babelatlas.base import tables
     from babelatlas.datasets import statement_sheets
 
-    _spare(output, replace, ".csv")
+    check_output(output, [".csv"], replace, sheets)
     pairs = statement_sheets.read_collection(sheets)
     with tables.beside(tables.locate(output)) as part:
         pairs.to_csv(part, index=False)
@@ -147,7 +136,7 @@ def write_labels(
     from babelatlas.base.paths import below
     from babelatlas.datasets import statement_sheets
 
-    _spare(output, replace, ".html")
+    check_output(output, [".html"], replace, [table])
     file = tables.locate(table)
     folder = tables.locate(images) if images else file.parent
     pairs = tables.read(file, "pairs")
@@ -169,7 +158,7 @@ def read_labels(sheets: tuple[str, ...], output: str, replace: bool) -> None:
     from babelatlas.base import tables
     from babelatlas.datasets import statement_sheets
 
-    _spare(output, replace, ".csv")
+    check_output(output, [".csv"], replace, sheets)
     labels = statement_sheets.read_labelling(sheets)
     with tables.beside(tables.locate(output)) as part:
         labels.to_csv(part, index=False)

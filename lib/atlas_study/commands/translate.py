@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
+from atlas_study.commands.outputs import check_ending, check_not_read
 from atlas_study.commands.results import COUNT, option
-from babelatlas.base.errors import InputError
 
 MODEL = option(
     "--model",
@@ -19,14 +19,6 @@ BATCH_SIZE = option(
     "--batch-size", 16, "Texts that are translated at once.", type=COUNT
 )
 DEVICE = option("--device", "auto", "auto, cpu or cuda.")
-
-
-def _check_ending(output: str, ending: str) -> None:
-    if Path(output).suffix.lower() != ending:
-        raise InputError(
-            f"The translations go to a file whose name ends in {ending}, got {output!r}:"
-            " give such a name."
-        )
 
 
 @click.group()
@@ -69,7 +61,8 @@ def texts(
     """
     from babelatlas.models import machine_translation
 
-    _check_ending(output, ".csv")
+    check_ending(output, [".csv"])
+    check_not_read(output, [file])
     table = machine_translation.read_table(file, column, language)
     if 0 < sample < len(table):
         table = table.sample(sample, random_state=0)
@@ -101,7 +94,8 @@ def prompts(languages, output, templates, name, model, device, **settings) -> No
     from babelatlas.lexicon import prompts as prompt_sets
     from babelatlas.models import machine_translation
 
-    _check_ending(output, ".parquet")
+    check_ending(output, [".parquet"])
+    check_not_read(output, [templates])
     english = prompt_sets.read_templates(templates)
     langs = [language_table.canonical(lang) for lang in languages]
     short_name = Path(model.partition("@")[0]).name

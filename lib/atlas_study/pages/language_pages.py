@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from atlas_study.pages import language_results, photographs
+from atlas_study.pages import language_names, language_results, photographs
+from atlas_study.pages.page_form import SEARCH_WORDS
 from atlas_study.pages.rendering import render
 from atlas_study.pages.run_tables import Run
 from babelatlas.analysis import all_results as results
@@ -84,7 +85,8 @@ def language_page(lang: str, run: Run, pictures: str = "", sheet: str = "") -> s
         **_photographs(lang),
         **_labels(lang, run.labels),
     )
-    return re.sub(r"\n{3,}", "\n\n", text) + "\n"
+    names = SEARCH_WORDS.format("; ".join(language_names.for_search(lang)))
+    return re.sub(r"\n{3,}", "\n\n", f"{text}\n\n{names}") + "\n"
 
 
 def _about(lang: str) -> dict:
@@ -98,6 +100,7 @@ def _about(lang: str) -> dict:
         "place": _place(row),
         "speakers": _speakers(facts["speakers"]),
         "autonym": facts["autonym"],
+        "other_names": "; ".join(language_names.in_english(lang)),
     }
 
 

@@ -14,12 +14,14 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from babelatlas.report.formatting import escape, literal
+from atlas_study.pages import page_sources
+from babelatlas.report.formatting import escape
 from babelatlas.report.reading import takeaway
 
 ANSWER = "**Answer.** "  # how a stage, which draws nothing, begins its verdict
 # A comment on a page of which the search finds the title alone (`page_html.searched`).
 BY_TITLE = "% search: title"
+SEARCH_WORDS = "% search words: {}"  # one that names what readers call its subject
 FOLD = "``````{{dropdown}} {}\n{}\n``````"
 FILES = "_files"  # next to the pages: their images, scripts, and tables to download
 # in the staged tree: the executed notebooks, which the book offers to run
@@ -38,6 +40,22 @@ INTERVAL = re.compile(
 CHARTS = "<!-- the charts of this book -->"
 DATA = "data"  # of languages, models and charts, below the book's address
 BUTTON = "{.atlas-button}"
+LAUNCH = (
+    "[Open the study in a browser]({}){{.atlas-launch}}, to change and run its pages."
+)
+DOWNLOAD = """<a download href="_sources/{}.ipynb">Download the notebook</a>, which runs by
+itself, or [rerun it](rerun). The code of each figure and table stands below it; here is
+the rest: inputs, parameters, and what the page computes before them."""
+# The code of one figure or table, folded below it; the search leaves it out.
+BESIDE = """<details class="atlas-code"><summary>Code of this {kind}</summary>
+
+{{.atlas-code}}
+```python
+{code}
+```
+
+</details>"""
+NO_CODE_OF_A_FIGURE = {"inputs", "outputs", "parameters"}  # tags of cells
 LINK = re.compile(
     rf"\[([^\]]*)\]\(([\w.-]+?)(?:\.md|\.ipynb)?(?:#[\w-]*)?\)(?:{re.escape(BUTTON)})?"
     r"|\{doc\}`(?:([^`<]*?) *<([\w.-]+)>|([\w.-]+))`"
@@ -51,13 +69,14 @@ def staged(
     parent: list[tuple[str, str]],
     ending: str,
     commit: str = "",
+    launch: str = "",
 ) -> dict[Path, bytes]:
     """Return the files of the staged tree that one page needs: path in the tree ->
     content.
 
     `absent`: whether the book lacks a page; `parent`: name and title of the page above,
     or none; `ending`: Markdown; `commit`: of the study, for what is said of the data of
-    charts.
+    charts; `launch`: as in `about`.
     """
     held: dict[Path, bytes] = {}
     text = file.read_text(encoding="utf-8")
@@ -67,7 +86,7 @@ def staged(
         text = without_links(_in_files(f"{text}\n\n{ending}", held), absent)
         return held | {path: text.encode()}
 
-    notebook = formed(json.loads(text), path.stem, ending)
+    notebook = formed(json.loads(text), path.stem, ending, launch)
     for name, title in parent:
         first = notebook["cells"][0]
         source = with_parent("".join(first["source"]), name, title)
@@ -173,27 +192,78 @@ def _in_files(text: str, held: dict[Path, bytes]) -> str:
     return DRAWN.sub(r'\1<a download href="\2">SVG</a> ', HELD.sub(filed, text))
 
 
-def formed(notebook: dict, name: str, ending: str = "") -> dict:
+def formed(notebook: dict, name: str, ending: str = "", launch: str = "") -> dict:
     """Return a page's notebook in the form of a page; its cells are copies.
 
-    No cell shows its code; at the end stand `about` and `ending`, Markdown. The ANSWER
-    of a stage, which knows it last, becomes the box below the title, and the search
-    finds such a page by its title alone (BY_TITLE).
+    Code is folded: that of a figure or table below it, and the rest at the end, where
+    `about` and `ending`, Markdown, stand. The ANSWER of a stage, which knows it last,
+    becomes the box below the title, and the search finds such a page by its title alone
+    (BY_TITLE). `launch`: as in `about`.
     """
-    cells, answers = [], []
+    cells, answers, before, rest = [], [], [], []
     for cell in notebook["cells"]:
-        if cell["cell_type"] != "code":
+        if not _is_code(cell):
+            if _has_heading(cell):
+                rest += before
+                before = []
             cells.append(cell)
             continue
         texts = [_markdown_of(output) for output in cell.get("outputs", [])]
         answers += [text for text in texts if text.startswith(ANSWER)]
+        before.append(cell)
         cells += _shown(cell)
+        if kind := _drawn_kind(cell):
+            making = [other for other in before if _draws(other)]
+            rest += [other for other in before if not _draws(other)]
+            cells.append(_prose(code_beside(making, kind)))
+            before = []
     boxes = [takeaway(text.removeprefix(ANSWER)).data for text in answers[:1]]
     cells[1:1] = [_prose(box) for box in boxes]
-    end = [about(notebook, name), ending]
+    end = [about(notebook, name, [*rest, *before], launch), ending]
     if answers:
         end.insert(1, BY_TITLE)
     return notebook | {"cells": [*cells, _prose("\n\n".join(end))]}
+
+
+def _is_code(cell: dict) -> bool:
+    return cell["cell_type"] == "code"
+
+
+def _has_heading(cell: dict) -> bool:
+    """Return whether a cell of prose begins a section."""
+    return bool(re.search("^##", "".join(cell["source"]), re.MULTILINE))
+
+
+def _drawn_kind(cell: dict) -> str:
+    """Return what a cell shows: "figure", "table", or "" for neither."""
+    shown = "".join(
+        "".join(output.get("data", {}).get("text/html", ""))
+        for output in cell.get("outputs", [])
+    )
+    for kind in ("figure", "table"):
+        if f'class="atlas-{kind}"' in shown:
+            return kind
+    return ""
+
+
+def _sources(cells: Sequence[dict]) -> list[str]:
+    return ["".join(cell["source"]) for cell in cells]
+
+
+def _draws(cell: dict) -> bool:
+    """Return whether the code of a cell may be a part of what makes a figure: it holds
+    neither parameters nor prose.
+    """
+    has_tag = NO_CODE_OF_A_FIGURE & {*cell["metadata"].get("tags", [])}
+    return not has_tag and not "".join(cell["source"]).startswith("Markdown(")
+
+
+def code_beside(cells: Sequence[dict], kind: str) -> str:
+    """Return the code of the cells that make a figure or table, folded, as Markdown.
+
+    `kind`: "figure" or "table".
+    """
+    return BESIDE.format(kind=kind, code="\n\n".join(_sources(cells)))
 
 
 def _markdown_of(output: dict) -> str:
@@ -234,31 +304,23 @@ def _shown(cell: dict) -> list[dict]:
     return parts
 
 
-def about(notebook: dict, name: str) -> str:
-    """Return the last section of a page in Markdown: its code in one panel, and with
-    what parameters it was run.
+def about(notebook: dict, name: str, cells: Sequence[dict], launch: str = "") -> str:
+    """Return the last section of a page in Markdown: its code in one panel, and what it
+    was made from.
+
+    `cells`: whose code stands at no figure; `launch`: the address that opens the study
+    in a browser, "" for none.
     """
     parts = ["## About this page"]
-    sources = [
-        "".join(cell["source"])
-        for cell in notebook["cells"]
-        if cell["cell_type"] == "code"
-    ]
-    if sources:
-        code = "\n\n".join(sources)
-        download = (
-            f'<a download href="_sources/{name}.ipynb">Download the notebook</a>, which'
-            " runs by itself, or [rerun it](rerun)."
-        )
-        panel = f"{download}\n\n```python\n{code}\n```"
+    if any(_is_code(cell) for cell in notebook["cells"]):
+        parts += [LAUNCH.format(launch)] if launch else []
+        panel = DOWNLOAD.format(name)
+        if cells:
+            code = "\n\n".join(_sources(cells))
+            panel = f"{panel}\n\n```python\n{code}\n```"
         parts.append(FOLD.format("Code of this page", panel))
-    if made := notebook["metadata"].get("babelatlas"):
-        lines = "\n".join(
-            f"- {literal(key)} = {escape(json.dumps(value, ensure_ascii=False))}"
-            for key, value in made["parameters"].items()
-        )
-        text = f"Notebook `{made['notebook']}`, {made['seconds']:g} s.\n\n{lines}"
-        parts.append(FOLD.format("Parameters and sources", text))
+    if made_from := page_sources.panel(notebook):
+        parts.append(FOLD.format("Parameters and sources", made_from))
     return "\n\n".join(parts)
 
 
@@ -274,36 +336,6 @@ def listed(pages: Sequence[tuple[str, str]]) -> str:
     """Return a section that links to pages, name and title of each; "" for none."""
     links = "\n".join(f"- [{title}]({name})" for name, title in pages)
     return f"## More on this subject\n\n{links}" if links else ""
-
-
-def citation(name: str, title: str, version: str, year: str, address: str = "") -> str:
-    """Return how to cite a page, folded; `title`: as Markdown; `address`: of the book,
-    "" where it is not public.
-
-    >>> print(citation("33_intervals", "Intervals", "0.1.0", "2026"))
-    ``````{dropdown} Cite this page
-    ```bibtex
-    @incollection{babelatlas-33-intervals,
-      title = {Intervals},
-      booktitle = {Babel Atlas, version 0.1.0},
-      author = {{The Babel Atlas authors}},
-      year = {2026}
-    }
-    ```
-    ``````
-    """
-    facts = {
-        "title": html.unescape(title),
-        "booktitle": f"Babel Atlas, version {version}",
-        "author": "{The Babel Atlas authors}",
-        "year": year,
-    }
-    if address:
-        facts["url"] = f"{address.rstrip('/')}/{name}.html"
-    lines = ",\n".join(f"  {field} = {{{value}}}" for field, value in facts.items())
-    key = re.sub(r"[^a-z0-9]+", "-", name.lower())
-    entry = f"@incollection{{babelatlas-{key},\n{lines}\n}}"
-    return FOLD.format("Cite this page", f"```bibtex\n{entry}\n```")
 
 
 def without_links(text: str, absent: Callable[[str], bool]) -> str:

@@ -3,15 +3,23 @@ and what the search finds.
 """
 
 import html
+import re
+from pathlib import Path
 
 from docutils import nodes
+
+from atlas_study.pages import citation
 
 # the class of a paragraph that says that what follows comes from the miniature
 MARK = "atlas-mark"
 MINIATURE = "atlas-miniature"  # that of the section in which it stands
 LANGUAGE = "language-"  # how the names of the pages of languages begin
 BY_TITLE = "search: title"  # a comment on a page (`page_form.BY_TITLE`)
+WORDS = "search words: "  # one that names what readers call the page's subject
 CODE = "About this page"  # the section of a page that has its code
+# Elements whose blanks count.
+VERBATIM = re.compile(r"(<(pre|script|style|textarea)\b.*?</\2>)", re.DOTALL)
+BESIDE = "atlas-code"  # the class of the code of one figure
 
 
 def mark_miniature(doctree: nodes.document) -> None:
@@ -46,17 +54,45 @@ def searched(name: str, doctree: nodes.document) -> nodes.document:
     """Return what the search finds of a page: all but its code; of a language, and of a
     page with the comment BY_TITLE, its title alone.
 
-    Hundreds of pages with the same words would hide the pages that are about them.
+    Hundreds of pages with the same words would hide the pages that are about them. The
+    phrases of a comment WORDS, with semicolons between them, are found as headings are.
     """
     found = doctree.deepcopy()
     comments = [comment.astext().strip() for comment in found.findall(nodes.comment)]
+    lists = [text for text in comments if text.startswith(WORDS)]
+    phrases = [
+        phrase.strip()
+        for text in lists
+        for phrase in text.removeprefix(WORDS).split(";")
+    ]
     title_only = name.startswith(LANGUAGE) or BY_TITLE in comments
     parts = [part for section in found.findall(nodes.section) for part in section]
     for part in parts:
         is_code = isinstance(part, nodes.section) and part[0].astext() == CODE
         if is_code or (title_only and not isinstance(part, nodes.title)):
             part.parent.remove(part)
+    for code in list(found.findall(nodes.literal_block)):
+        if BESIDE in code["classes"]:
+            code.parent.remove(code)
+    # A section without an id: the search shows the title of the page in its place.
+    found += [nodes.section("", nodes.title("", phrase)) for phrase in phrases]
     return found
+
+
+def without_blanks(text: str) -> str:
+    """Return a page of HTML without the blanks in which its lines begin and end, which
+    no browser shows; code and scripts stay as they are.
+
+    >>> without_blanks("<p>\\n\\n  a</p>\\n<pre>\\n  b</pre>")
+    '<p>\\na</p>\\n<pre>\\n  b</pre>'
+    """
+    parts = VERBATIM.split(text)
+    # What is not to be changed stands at every third place from the second on, and
+    # after it the name of its element.
+    for place in range(0, len(parts), 3):
+        parts[place] = re.sub(r"[ \t]*\n\s*", "\n", parts[place])
+    del parts[2::3]
+    return "".join(parts)
 
 
 def _index(app) -> None:
@@ -80,8 +116,18 @@ def _read(app, doctree) -> None:
             link["refuri"] = html.unescape(link["refuri"])
 
 
+def _head(app, name: str, _template, context: dict, doctree) -> None:
+    """Add the tags by which Google Scholar knows a page to its head."""
+    if doctree is None:  # no page of the book, as the search
+        return
+    cited = citation.read(Path(app.srcdir))
+    title = html.unescape(re.sub("<[^>]+>", "", context["title"]))
+    context["metatags"] += citation.tags(cited, title, f"{name}.html")
+
+
 def setup(app) -> dict:
     """Connect the extension to Sphinx, as Sphinx asks it to."""
+    app.connect("html-page-context", _head)
     app.connect("doctree-read", _read)
     app.connect("builder-inited", _index)
     # It numbers parts, of which there are none here, and does not say that pages may be

@@ -7,6 +7,7 @@ results/<run>/.
 """
 
 import io
+import re
 import urllib.request
 import zipfile
 from pathlib import Path
@@ -90,6 +91,21 @@ def prepared(notebook: dict, run: str, repository: str = "", book: str = "") -> 
         "cells": [first | {"outputs": [], "execution_count": None}, *cells],
         "metadata": metadata,
     }
+
+
+def launch_address(repository: str) -> str:
+    """Return the address that opens the study in a browser, ready to run, as the folder
+    .devcontainer says; "" where its repository is not on GitHub.
+
+    >>> launch_address("https://github.com/me/babel-atlas/")
+    'https://codespaces.new/me/babel-atlas?quickstart=1'
+    >>> launch_address("")
+    ''
+    """
+    known = re.fullmatch(
+        r"https://github\.com/([\w.-]+/[\w.-]+?)(?:\.git)?/?", repository
+    )
+    return f"https://codespaces.new/{known[1]}?quickstart=1" if known else ""
 
 
 def fetch_tables(run: str, book: str = "") -> Path:

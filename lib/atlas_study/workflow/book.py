@@ -23,7 +23,7 @@ from pathlib import Path
 
 import yaml
 
-from atlas_study.pages import page_form, page_html, runnable
+from atlas_study.pages import citation, page_form, page_html, runnable
 from atlas_study.pages.page_form import DATA, FILES, ORIGINALS
 from atlas_study.workflow import failures
 from atlas_study.workflow.plan import TITLE_PAGE
@@ -43,6 +43,7 @@ UNUSED = [
 ]
 # Too many for the list that every page carries: another page lists them.
 UNLISTED = ["language-*"]
+SEARCH = "search.yml"  # in book/: by what phrases readers look for its pages
 MATHJAX = [
     "tex-chtml.js",
     "output/chtml/fonts/woff-v2",
@@ -221,12 +222,10 @@ def stage(project: Path, build: Path, pages: list[Path], only: str = "") -> Path
             "chapters": [{"file": name} for name in sorted(shown - {only})],
         }
     titles = {name: page_form.title_of(sources[path]) for name, path in texts.items()}
+    cited = citation.read(project)
     config = yaml.safe_load((project / "_config.yml").read_text(encoding="utf-8"))
-    facts = (
-        metadata.version("babelatlas"),
-        str(config["copyright"]),
-        config["html"].get("baseurl") or "",
-    )
+    config = citation.with_addresses(config, cited)
+    words = _search_words(project)
 
     def absent(name: str) -> bool:
         return name not in shown and any(
@@ -240,6 +239,8 @@ def stage(project: Path, build: Path, pages: list[Path], only: str = "") -> Path
     content[Path("_config.yml")] = yaml.safe_dump(
         config, sort_keys=False, allow_unicode=True
     ).encode()
+    content[Path(citation.FILE)] = (project / citation.FILE).read_bytes()
+    launch = runnable.launch_address(cited.repository)
     for path, file in sources.items():
         name = path.stem
         if path not in texts.values():
@@ -249,12 +250,29 @@ def stage(project: Path, build: Path, pages: list[Path], only: str = "") -> Path
                 [(other, titles[other]) for other in below.get(name, ())]
             )
             parent = [(above[name], titles[above[name]])] if name in above else []
-            ending = f"{more}\n\n{page_form.citation(name, titles[name], *facts)}"
-            content |= page_form.staged(path, file, absent, parent, ending, commit)
+            cite = citation.of_page(cited, name, titles[name])
+            ending = "\n\n".join([more, cite, words.get(name, "")])
+            content |= page_form.staged(
+                path, file, absent, parent, ending, commit, launch
+            )
+    if (guide := Path("how-to-read.md")) in content:
+        text = content[guide].decode()
+        content[guide] = text.replace(citation.PLACE, citation.section(cited)).encode()
     if (listing := Path("data-files.md")) in content:
         content[listing] = page_form.with_charts(content[listing].decode(), content)
     _sync(folder := build / "stage", content)
     return folder
+
+
+def _search_words(project: Path) -> dict[str, str]:
+    """Return the comments that name what readers call the pages' subjects: page ->
+    Markdown.
+    """
+    path = project / "book" / SEARCH
+    if not path.is_file():
+        return {}
+    phrases = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return {page: page_form.SEARCH_WORDS.format(text) for page, text in phrases.items()}
 
 
 def _sync(folder: Path, content: dict[Path, bytes]) -> None:
@@ -280,12 +298,14 @@ def _shared(folder: Path) -> str:
         "_toc.yml",
         "_config.yml",
         "references.bib",
+        citation.FILE,
         *sorted(folder.glob("_static/*")),
     ]
     whole = [
         *(folder / name for name in names),
         Path(__file__),
         Path(page_html.__file__),
+        Path(citation.__file__),
     ]
     parts = [
         hashlib.sha256(path.read_bytes()).hexdigest()
@@ -359,6 +379,9 @@ def _finish(book: Path, folder: Path, run: Path) -> None:
         )
         notebook = runnable.prepared(original, run.name, *addresses)
         source.write_text(json.dumps(notebook, ensure_ascii=False), encoding="utf-8")
+    for page in book.glob("*.html"):
+        text = page_html.without_blanks(page.read_text(encoding="utf-8"))
+        page.write_text(text, encoding="utf-8")
     runnable.pack(book / runnable.PACKED, run, sorted(book.glob("_sources/*.ipynb")))
     home = (
         Path(importlib.util.find_spec("sphinx-mathjax-offline").origin).parent

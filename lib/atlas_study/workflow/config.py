@@ -12,7 +12,14 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import yaml
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+)
 from ruamel.yaml import YAML
 from ruamel.yaml.constructor import DuplicateKeyError
 
@@ -28,6 +35,7 @@ from babelatlas.base import download, languages, synsets, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import beside, check_writable
 from babelatlas.base.validation import Entry, validate
+from babelatlas.datasets import mined_sentences
 from babelatlas.datasets import registry as datasets
 from babelatlas.lexicon.prompts import ENGLISH_SETS
 from babelatlas.models import captioners, hub, translators
@@ -64,6 +72,10 @@ def _in_pairs(files: list) -> list:
     return files
 
 
+def _kind_of_scores(value) -> str:
+    return "pairs" if isinstance(value, dict) else "table"
+
+
 Names = Annotated[list[str], AfterValidator(_each_once)]
 # Names of the user's own become parts of file names; braces in a path have a meaning
 # for Snakemake.
@@ -74,6 +86,12 @@ OwnCode = Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[A-Z][a-z]{3})?$")]
 Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
 Language = Annotated[str, AfterValidator(languages.canonical)]
 PairsOfFiles = Annotated[list[Place], Field(min_length=2), AfterValidator(_in_pairs)]
+# A table, or pairs of files for each language: a fault is told of the kind that is meant.
+ExternalScores = Annotated[
+    Annotated[Place, Tag("table")]
+    | Annotated[dict[Language, PairsOfFiles], Tag("pairs")],
+    Discriminator(_kind_of_scores),
+]
 
 
 class Adaptation(Entry):
@@ -92,6 +110,12 @@ class Adaptation(Entry):
     text_source: Literal[adaptation.TEXT_SOURCES] = "captions"
     images: str = ""
     recipe: dict = {}
+
+    def files(self, lang: str) -> list[str]:
+        """Return the user's files of texts in a language."""
+        if self.text_source != "wikimatrix":
+            return [self.texts.replace("{lang}", lang)]
+        return [mined_sentences.expected_file(self.texts, lang)]
 
 
 class Translation(Entry):
@@ -190,7 +214,7 @@ class Config(Entry):
     statement_translations: dict[str, Place] = {}
     image_features: Names = []
     custom_datasets: dict[OwnName, dict] = {}
-    external_scores: dict[OwnName, dict[str, Place | dict[Language, PairsOfFiles]]] = {}
+    external_scores: dict[OwnName, dict[str, ExternalScores]] = {}
     translations: dict[OwnName, Translation] = {}
     adaptations: dict[str, Adaptation] = {}
     gated_fusion: dict[OwnName, GatedFusion] = {}
@@ -598,7 +622,7 @@ def absent(config: Config) -> dict[str, str]:
         for one in config.custom_datasets.values()
     ]
     places["adaptations"] = [
-        (one.texts.replace("{lang}", lang), one.images)
+        [one.images, *one.files(lang)]
         for one in config.adaptations.values()
         for lang in one.languages
     ]

@@ -994,11 +994,8 @@ class Plan:
         """Return the user's files that an adapter is trained on."""
         texts = adapted.get("texts", "")
         languages = adapted.get("languages", ())
-        if adapted.get("text_source") == "wikimatrix" and _is_there(texts):
-            files = [
-                mined_sentences.wikimatrix_file(texts, lang)[0] for lang in languages
-            ]
-            return [os.fspath(file) for file in files]
+        if adapted.get("text_source") == "wikimatrix":
+            return [mined_sentences.expected_file(texts, lang) for lang in languages]
         by_language = [texts.replace("{lang}", lang) for lang in languages]
         own_files = [path for path in by_language if not self._is_ours(path)]
         return [adapted.get("images", ""), *own_files]

@@ -24,7 +24,7 @@ from typing import TextIO
 import nbformat
 
 from atlas_study.workflow.notebooks import STOPPED, check_parameters
-from babelatlas.base import extras
+from babelatlas.base import extras, installed
 from babelatlas.base.errors import InputError, remedy
 
 # Where Snakemake's storage plugin for file systems keeps copies.
@@ -135,6 +135,7 @@ def execute(
             "notebook": source.stem,
             "parameters": parameters,
             "seconds": round(seconds, 1),
+            "versions": installed.versions(),
         }
         nbformat.write(finish(page, suffix, made), part)
         part.replace(output)

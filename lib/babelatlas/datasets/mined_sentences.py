@@ -23,12 +23,7 @@ def wikimatrix_file(folder: str | os.PathLike, lang: str) -> tuple[Path, list[st
     """Return the file of WikiMatrix in `folder` that has a language with English, and
     its two languages in their order; InputError where there is none.
     """
-    lang, pairs = languages.canonical(lang), {}
-    for path in sorted(tables.locate(folder).glob("WikiMatrix.*-*.tsv*")):
-        codes = path.name.split(".")[1].split("-")
-        pair = [languages.of_wikimedia(code) for code in codes]
-        if ENGLISH in pair:
-            pairs[path] = pair
+    lang, pairs = languages.canonical(lang), _files_with_english(folder)
     for path, pair in pairs.items():
         if {*pair} == {ENGLISH, lang}:
             return path, pair
@@ -38,6 +33,28 @@ def wikimatrix_file(folder: str | os.PathLike, lang: str) -> tuple[Path, list[st
         f" {folder} (with English: {', '.join(present) or 'none'}): put there one such"
         f" as WikiMatrix.en-{lang}.tsv.gz."
     )
+
+
+def expected_file(folder: str | os.PathLike, lang: str) -> str:
+    """Return the path of the file that has a language with English, or, where there is
+    none, that of one that would do.
+    """
+    lang = languages.canonical(lang)
+    for path, pair in _files_with_english(folder).items():
+        if {*pair} == {ENGLISH, lang}:
+            return os.fspath(path)
+    return os.path.join(folder, f"WikiMatrix.en-{lang}.tsv.gz")
+
+
+def _files_with_english(folder: str | os.PathLike) -> dict[Path, list[str]]:
+    """Return the files of WikiMatrix that have English, and their languages."""
+    pairs = {}
+    for path in sorted(tables.locate(folder).glob("WikiMatrix.*-*.tsv*")):
+        codes = path.name.split(".")[1].split("-")
+        pair = [languages.of_wikimedia(code) for code in codes]
+        if ENGLISH in pair:
+            pairs[path] = pair
+    return pairs
 
 
 def read_wikimatrix(

@@ -181,9 +181,10 @@ def _write(
         "key": f"babelatlas {rows['sheet'].iloc[0]} {rows['check'].iloc[0]}",
         "file": f"{kind}_{code}.csv",
     }
-    template = (DATA / "statement_sheet.html").read_text(encoding="utf-8")
-    page = jinja2.Environment(autoescape=True).from_string(template)
-    text = page.render(
+    templates = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(DATA), autoescape=True
+    )
+    text = templates.get_template("statement_sheet.html").render(
         kind=kind,
         language=languages.name(code),
         code=code,

@@ -11,7 +11,7 @@ from PIL import Image
 
 from babelatlas.base import tables
 from babelatlas.base.errors import InputError, near
-from babelatlas.models import hub
+from babelatlas.models import hub, opening
 from babelatlas.models import registry as models
 from babelatlas.models.checkpoint import Checkpoint
 from babelatlas.models.encoder import (
@@ -84,12 +84,12 @@ def load(
             f"There is no loader for the family {entry.family!r}:"
             f" {near(entry.family, families)}"
         )
-    entry = hub.check_consent(entry, remote_code)
-    device = find_device(device)
-    precision = find_precision(precision, device)
     if entry.family == bridge.FAMILY:
-        return bridge.load(entry, folder, device, precision)
-    checkpoint = Checkpoint(entry, hub.folders(entry, folder))
+        entry = hub.check_consent(entry, remote_code)
+        device = find_device(device)
+        return bridge.load(entry, folder, device, find_precision(precision, device))
+    opened = opening.open_checkpoint(entry, folder, device, precision, remote_code)
+    entry, checkpoint, device, precision = opened
     key = hub.key(entry, checkpoint.folders)
     if entry.family in sentence_embedders.FAMILIES:
         return sentence_embedders.load(checkpoint, key, device, precision)

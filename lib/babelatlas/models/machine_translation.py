@@ -7,6 +7,7 @@ M2M-100. Decoding is deterministic.
 """
 
 import os
+import re
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
@@ -21,6 +22,7 @@ from babelatlas.models.checkpoint import first_line
 from babelatlas.models.encoder import find_device
 
 NLLB = "facebook/nllb-200-distilled-1.3B"
+HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w.-]+)?")
 ENGLISH = "en"
 # Texts between two writes of a table, from which a stopped translation goes on.
 CHUNK = 2000
@@ -45,12 +47,17 @@ def load(name: str, device: str = "auto") -> TranslationModel:
     Weights are float32. Raises InputError where it is neither here nor to be had, and
     where its vocabulary has no codes of languages.
     """
+    folder = tables.locate(name)
+    where, _, revision = name.partition("@")
+    if not folder.is_dir() and not HUB_NAME.fullmatch(where):
+        raise InputError(
+            f"There is no folder {name!r} with a model: give its path, or a name on the"
+            f" hub such as {NLLB}."
+        )
     import torch
     import transformers
 
     device = find_device(device)
-    folder = tables.locate(name)
-    where, _, revision = name.partition("@")
     if folder.is_dir():
         where, revision = os.fspath(folder), ""
     tokenizer = _pretrained(transformers.AutoTokenizer, where, revision)

@@ -11,10 +11,9 @@ from PIL import Image
 from babelatlas.base import languages
 from babelatlas.base.errors import InputError
 from babelatlas.base.pictures import open_image
-from babelatlas.models import hub
+from babelatlas.models import hub, opening
 from babelatlas.models.captioners import Captioner
 from babelatlas.models.checkpoint import Checkpoint, first_line
-from babelatlas.models.encoder import find_device, find_precision
 from babelatlas.models.loaders import huggingface
 from babelatlas.models.loaders.openclip import quiet
 
@@ -177,10 +176,8 @@ def load(
     remote_code: str = "",
 ) -> CaptionWriter:
     """Return the writer of a captioner; arguments and errors as of `loading.load`."""
-    entry = hub.check_consent(entry, remote_code)
-    device = find_device(device)
-    precision = find_precision(precision, device)
-    checkpoint = Checkpoint(entry, hub.folders(entry, folder))
+    opened = opening.open_checkpoint(entry, folder, device, precision, remote_code)
+    entry, checkpoint, device, precision = opened
     import torch
 
     settings = {"trust_remote_code": entry.remote_code, "local_files_only": True}

@@ -16,9 +16,8 @@ import numpy as np
 from babelatlas.base import languages
 from babelatlas.base.errors import InputError
 from babelatlas.base.pictures import open_image
-from babelatlas.models import hub
-from babelatlas.models.checkpoint import Checkpoint, first_line
-from babelatlas.models.encoder import find_device, find_precision
+from babelatlas.models import hub, opening
+from babelatlas.models.checkpoint import first_line
 from babelatlas.models.loaders import huggingface
 from babelatlas.models.loaders.openclip import quiet
 from babelatlas.models.translators import Translator
@@ -204,10 +203,8 @@ def load(
 
     Weights are read from safetensors alone.
     """
-    entry = hub.check_consent(entry, remote_code)
-    device = find_device(device)
-    precision = find_precision(precision, device)
-    checkpoint = Checkpoint(entry, hub.folders(entry, folder))
+    opened = opening.open_checkpoint(entry, folder, device, precision, remote_code)
+    entry, checkpoint, device, precision = opened
     settings = {"trust_remote_code": entry.remote_code, "local_files_only": True}
     with huggingface.reading(checkpoint, checkpoint.find_file("config.json")):
         import torch
