@@ -71,6 +71,12 @@ def size(width: float, rate: float) -> None:
     "--labels", default="", help="Path of a label set; left out, the one that ships."
 )
 @click.option(
+    "--babel-imagenet",
+    default="",
+    help="In place of --labels: Babel-ImageNet's file of labels, which you have. Its"
+    " words, behind the published scores, may not be republished.",
+)
+@click.option(
     "--dataset",
     default="",
     help="The name of the list of classes; left out, that of the file of labels.",
@@ -89,6 +95,7 @@ def write_sheet(
     language: str,
     output: str,
     labels: str,
+    babel_imagenet: str,
     dataset: str,
     number: int,
     seed: int,
@@ -99,9 +106,7 @@ def write_sheet(
     Example: babelatlas sheet write --language sw --number 100 --output swahili.html
     """
     from babelatlas.analysis import coverage
-    from babelatlas.datasets import registry
     from babelatlas.lexicon import label_sheets
-    from babelatlas.lexicon import labels as label_sets
 
     writer = {".csv": label_sheets.write_csv, ".html": label_sheets.write_html}.get(
         Path(output).suffix.lower()
@@ -111,8 +116,9 @@ def write_sheet(
             f"A sheet is a .csv or a .html file: {output!r} is neither; give it one of"
             " these endings."
         )
-    table = registry.read_labels(labels) if labels else label_sets.shipped()
-    _spare(output, replace, (labels,) if labels else ())
+    table = _labels_of_sheet(labels, babel_imagenet)
+    given = tuple(filter(None, (labels, babel_imagenet)))
+    _spare(output, replace, given)
     wnids, known = (
         label_sheets.draw(table, language, number, seed)["wnid"],
         coverage.synsets(),
@@ -124,9 +130,27 @@ def write_sheet(
         known,
         number,
         seed,
-        dataset or Path(labels or "imagenet-1k").stem,
+        dataset or Path(labels or babel_imagenet or "imagenet-1k").stem,
     )
     print(f"{writer(made, output)}: {len(made)} labels.")
+
+
+def _labels_of_sheet(labels: str, babel_imagenet: str):
+    """Return the label set that a sheet samples, schema `labels`: a user's, that of
+    Babel-ImageNet's file, or the one that ships.
+    """
+    from babelatlas.datasets import registry
+    from babelatlas.lexicon import labels as label_sets
+    from babelatlas.lexicon import senses
+
+    if labels and babel_imagenet:
+        raise InputError(
+            "A sheet has the words of --labels or of --babel-imagenet, not of both:"
+            " leave out one of them."
+        )
+    if babel_imagenet:
+        return label_sets.choose_first(senses.read_babel_imagenet(babel_imagenet))
+    return registry.read_labels(labels) if labels else label_sets.shipped()
 
 
 @sheet.command("read")

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import yaml
 
-from atlas_study.pages import page_form, page_html, runnable
+from atlas_study.pages import forms, page_form, page_html, runnable
 from atlas_study.pages.page_form import DATA, FILES, ORIGINALS
 from atlas_study.workflow import failures
 from atlas_study.workflow.plan import TITLE_PAGE
@@ -251,6 +251,10 @@ def stage(project: Path, build: Path, pages: list[Path], only: str = "") -> Path
             parent = [(above[name], titles[above[name]])] if name in above else []
             ending = f"{more}\n\n{page_form.citation(name, titles[name], *facts)}"
             content |= page_form.staged(path, file, absent, parent, ending, commit)
+    repository = config["repository"]["url"] or ""
+    for path in [path for path in content if path.suffix == ".md"]:
+        text = content[path].decode()
+        content[path] = forms.with_address(text, repository).encode()
     if (listing := Path("data-files.md")) in content:
         content[listing] = page_form.with_charts(content[listing].decode(), content)
     _sync(folder := build / "stage", content)
