@@ -33,8 +33,8 @@ def sentences(rows: pd.DataFrame, lang: str) -> str:
     name = escape(languages.name(lang))
     if rows.empty:
         return (
-            f"Nobody can say: no data set that was tested in {name} has the same items"
-            " in English. Crossmodal-3600’s captions are written anew in each language,"
+            f"Nobody can say: no data set that was tested in {name} has enough of the"
+            " same items in English. Crossmodal-3600’s captions are written anew in each language,"
             " and Babel-ImageNet’s classes differ by language."
         )
     row = rows.iloc[0]
@@ -45,6 +45,11 @@ def sentences(rows: pd.DataFrame, lang: str) -> str:
         f" {direction} in {name} than in English**{_interval(row)}"
     )
     text += ", no significant difference." if _is_uncertain(row) else "."
+    if row["board"].startswith("own."):
+        text += (
+            " It is a weak model of this study; nobody has released a result on the"
+            " same items."
+        )
     if row["dataset"] == DOUBTED:
         text += (
             " This is doubtful: questions and references were translated by a machine,"
@@ -64,6 +69,8 @@ def _items(row: pd.Series) -> str:
         return f"Among {row['n_items']:,} {data_set}, drawn at random in both"
     if row["over"] == "collections":
         return f"On the same questions of {row['n_items']} collections of {data_set}"
+    if data_set.startswith(row["over"]):
+        return f"On the same {row['n_items']:,} {data_set}"
     return f"On the same {row['n_items']:,} {row['over']} of {data_set}"
 
 

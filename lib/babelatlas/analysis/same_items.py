@@ -27,9 +27,9 @@ PARALLEL = {
     "vizwiz": "doubtful: questions and references were translated by a machine, and the"
     " references are so faulty that always answering “unanswerable” is hard to exceed",
     "tuxpaint-stamps": "texts of volunteers, among as many pictures; a weak model",
-    "tuxpaint-nouns": "as many classes of the same pictures, at random; a weak model",
-    "imagenet-photos": "as many classes of the same photographs, at random; a model that"
+    "imagenet-photos": "the same photographs, in English among all classes; a model that"
     " learned them by their English names",
+    "tuxpaint-nouns": "as many classes, drawn at random in both; a weak model",
 }
 # Captions of XTD that were not translated from the English ones.
 WRITTEN_ANEW = {("xtd", "ja")}
@@ -40,11 +40,12 @@ OVER = {
     "xvnli": "sentences",
     "vidore3": "collections",
     "tuxpaint-stamps": "pictures",
+    "imagenet-photos": "photographs",
     "tuxpaint-nouns": "classes",
-    "imagenet-photos": "classes",
 }
-CLASSIFIED = ("tuxpaint-nouns", "imagenet-photos")
-LEAST_CLASSES = 10
+NOUNS = "tuxpaint-nouns"
+LEAST_CLASSES = 100  # with fewer, what is drawn depends on which classes have labels
+LEAST_PHOTOGRAPHS = 30
 FIRST = 10  # recall@10, as this study reports its own retrieval
 KEY = ["board", "dataset", "model", "lang"]
 COLUMNS = [
@@ -68,7 +69,8 @@ def differences() -> pd.DataFrame:
     """Return all differences from English of the released, published and own results:
     `with_notes`, with name (of the model), title (of the board), weights and above.
 
-    One board a data set and measure: text to image, of the harness with most models.
+    One board a data set: text to image, of the harness with most models. Of this
+    study's models the one that pages show (`real_run.SHIPPED_TOWER`).
     `above`: 1 or 0, whether the result in the language exceeds its baseline, NaN where
     that is not known. Do not change the table.
     """
@@ -77,16 +79,22 @@ def differences() -> pd.DataFrame:
     table = table[table["dataset"].isin(PARALLEL) & ~to_text]
     table = table.rename(columns={"id": "board"})
     table = _one_harness(table)
-    special = [*CLASSIFIED, "tuxpaint-stamps", "vidore3", "vizwiz"]
+    special = [NOUNS, real_run.WHOLE, "tuxpaint-stamps", "vidore3", "vizwiz"]
     parts = [
         unpaired(table[~table["dataset"].isin(special)]),
         paired(_vizwiz_items(table[table["dataset"] == "vizwiz"])),
         paired(_vidore_collections()),
         paired(_stamps(real_run.read("retrieval"))),
+        paired(_photographs(real_run.read("zeroshot"))),
         equal_classes(real_run.read("curves")),
     ]
-    result = with_notes(pd.concat(parts, ignore_index=True))
-    about = table.drop_duplicates(KEY)[[*KEY, "name", "title", "weights", "above"]]
+    result = pd.concat(parts, ignore_index=True)
+    is_own = result["board"].str.startswith("own.")
+    result = with_notes(result[~is_own | (result["model"] == real_run.SHIPPED_TOWER)])
+    measures = table["measure"].where(table["measure"].str.startswith("recall"), "")
+    titles = (table["title"] + ", " + measures).str.removesuffix(", ")
+    about = table.assign(title=titles)
+    about = about.drop_duplicates(KEY)[[*KEY, "name", "title", "weights", "above"]]
     return result.merge(about, on=KEY).reset_index(drop=True)
 
 
@@ -139,7 +147,8 @@ def paired(items: pd.DataFrame) -> pd.DataFrame:
 
     `items`: KEY, item, value and english (fractions), a row for each query about an
     item. The interval is Student's t over items, with the variance of their sums where
-    an item has several queries; over one item there is none (NaN).
+    an item has several queries; there is none (NaN) over one item, or
+    where all differences are equal.
 
     >>> rows = {"item": list("abcd"), "value": [0, 0, 1, 1], "english": [1, 0, 1, 1]}
     >>> key = {"board": "b", "dataset": "vizwiz", "model": "m", "lang": "sw"}
@@ -161,6 +170,8 @@ def paired(items: pd.DataFrame) -> pd.DataFrame:
 
     others = (table["n_items"] - 1).where(table["n_items"] > 1)
     variance = table["squares"] * table["n_items"] / others / table["n"] ** 2
+    # Where every item has the same difference, how far it varies is not known.
+    variance = variance.where(variance > 0)
     half = t.ppf(0.975, others) * np.sqrt(variance)
     low, high = table["difference"] - half, table["difference"] + half
     return table.assign(ci_low=low, ci_high=high)[[*KEY, *COLUMNS[4:10]]]
@@ -223,6 +234,25 @@ def _stamps(ranks: pd.DataFrame) -> pd.DataFrame:
     return others.join(texts.groupby(key)["english"].mean(), on=key, how="inner")
 
 
+def _photographs(outcomes: pd.DataFrame) -> pd.DataFrame:
+    """Return whether photographs of the classes of a language are classified correctly,
+    as `paired` takes it.
+
+    `outcomes`: schema `zeroshot`. English has to choose among all classes, other
+    languages among their own, so that the loss is larger if anything. Languages with
+    fewer than LEAST_PHOTOGRAPHS are left out.
+    """
+    outcomes = outcomes[outcomes["dataset"] == real_run.WHOLE]
+    n_classes = outcomes.groupby(["model", "lang"])["wnid"].transform("size")
+    outcomes = outcomes[n_classes >= LEAST_PHOTOGRAPHS]
+    outcomes = outcomes.assign(
+        item=outcomes["wnid"],
+        value=outcomes["n_correct"] / outcomes["n_images"],
+        board=f"own.{real_run.WHOLE}",
+    )
+    return _next_to_english(outcomes[[*KEY, "item", "value"]])
+
+
 def recall_among(
     rank: pd.Series, candidates: pd.Series, fewer: pd.Series, k: int = FIRST
 ) -> np.ndarray:
@@ -240,9 +270,9 @@ def equal_classes(curves: pd.DataFrame, least: int = LEAST_CLASSES) -> pd.DataFr
     """Return differences from English among as many classes, the largest number that
     both have: the columns of `unpaired`.
 
-    `curves`: schema `curves`, of which CLASSIFIED count; `least`: of classes.
+    `curves`: schema `curves`, of which NOUNS count; `least`: of classes.
     """
-    shown = curves["dataset"].isin(CLASSIFIED) & (curves["n_classes"] >= least)
+    shown = (curves["dataset"] == NOUNS) & (curves["n_classes"] >= least)
     curves = curves[shown].rename(columns={"n_classes": "n"})
     curves = curves.assign(board="own." + curves["dataset"])
     english = curves[curves["lang"] == "en"]
