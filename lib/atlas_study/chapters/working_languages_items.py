@@ -18,25 +18,28 @@ def lost() -> pd.DataFrame:
 
 
 def by_dataset(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return for each board with several languages the median difference over these, and
-    those with the smallest and the largest loss, as a reader sees them.
+    """Return for each data set the median difference over its languages, and those with
+    the smallest and the largest loss, as a reader sees them.
+
+    Of forms of a language (casual, formal) the board with most languages counts.
 
     `rows`: as of `lost`, which stand in the order of `same_items.PARALLEL`.
     """
     table = []
-    order = list(same_items.PARALLEL)
-    places = rows["dataset"].map(order.index)
-    for title, part in rows.assign(place=places).groupby(["place", "title"]):
-        if part["lang"].nunique() < 2:
-            continue
+    sizes = rows.groupby(["dataset", "title"])["lang"].nunique().sort_values()
+    titles = dict(sizes.index)  # data set -> its board with most languages
+    present = [name for name in same_items.PARALLEL if name in titles]
+    for dataset in present:
+        title = titles[dataset]
+        part = rows[(rows["dataset"] == dataset) & (rows["title"] == title)]
         least = part.loc[part["difference"].idxmax()]
         most = part.loc[part["difference"].idxmin()]
-        sizes = sorted({part["n_items"].min(), part["n_items"].max()})
+        n_items = sorted({part["n_items"].min(), part["n_items"].max()})
         table.append(
             {
-                "data set": title[1],
+                "data set": title,
                 "languages": part["lang"].nunique(),
-                "items": f"{' to '.join(f'{n:,}' for n in sizes)} {least['over']}",
+                "items": f"{' to '.join(f'{n:,}' for n in n_items)} {least['over']}",
                 "median (points)": points(part["difference"].median()),
                 "smallest loss": f"{least['language']} {points(least['difference'])}",
                 "largest loss": f"{most['language']} {points(most['difference'])}",

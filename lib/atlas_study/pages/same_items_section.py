@@ -9,7 +9,7 @@ from babelatlas.analysis import same_items
 from babelatlas.analysis.all_results import NOT_ABOVE
 from babelatlas.base import languages
 from babelatlas.report import formatting, reading
-from babelatlas.report.formatting import counted, escape
+from babelatlas.report.formatting import escape
 
 DOUBTED = "vizwiz"  # whose doubt the sentence says, too
 
@@ -63,8 +63,7 @@ def _items(row: pd.Series) -> str:
     """Return on which items a row of `same_items.best_models` compares, as the start of
     a sentence.
     """
-    # What stands in brackets at the end of a board's title is the harness.
-    data_set = escape(row["title"].partition(": ")[2].rpartition(" (")[0])
+    data_set = escape(row["title"].partition(", recall")[0])
     if row["over"] == "classes":
         return f"Among {row['n_items']:,} {data_set}, drawn at random in both"
     if row["over"] == "collections":
@@ -94,27 +93,22 @@ def shown(rows: pd.DataFrame, lang: str) -> str:
     name = languages.name(lang)
     ends = rows[["ci_low", "ci_high"]].assign(value=rows["difference"])
     marks = rows["above"].map({0: f" {NOT_ABOVE}"}).fillna("")
-    medians = [
-        f"{100 * row.median:+z.1f} ({counted(row.models, 'model')})".replace("-", "−")
-        for row in rows.itertuples()
-    ]
     items = [f"{row.n_items:,} {row.over}" for row in rows.itertuples()]
     table = pd.DataFrame(
         {
             "data set": rows["title"],
+            "difference (points)": formatting.intervals(ends, "+.1f", to=" to "),
             "best open model": rows["name"],
             "English (%)": [f"{100 * value:.1f}" for value in rows["english"]],
             f"{name} (%)": [f"{100 * value:.1f}" for value in rows["value"]] + marks,
-            "difference (points)": formatting.intervals(ends, "+.1f", to=" to "),
             "items": items,
-            "median of all": medians,
             "the same in English?": rows["note"],
         }
     )
     caption = (
         f"<b>{name} and English on the same items.</b> The same model in both: the open"
-        f" one with the highest result in {name}. 95 % intervals over items; as if items"
-        " differed where only means are released, so rather too long. Classes:"
-        f" as many in both. {NOT_ABOVE}: not above its baseline."
+        f" one with the highest result in {name}. 95 % intervals over items; where only"
+        " means are released they are as if the items differed, and rather too long."
+        f" {NOT_ABOVE}: not above its baseline."
     )
     return reading.table(table, caption, download=False).data

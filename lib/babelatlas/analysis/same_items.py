@@ -22,13 +22,13 @@ PARALLEL = {
     "xtd": "captions translated by people",
     "xvnli": "sentences translated by people",
     "indian-reasoning": "questions translated by a machine",
-    "vidore3": "questions translated by a machine; most pages are in English",
+    "vidore3": "questions translated by a machine; most pages in English",
     "coco-sm": "captions translated by machines; a paper's means",
-    "vizwiz": "doubtful: questions and references were translated by a machine, and the"
-    " references are so faulty that always answering “unanswerable” is hard to exceed",
+    "vizwiz": "doubtful: questions and references translated by a machine, references"
+    " often faulty",
     "tuxpaint-stamps": "texts of volunteers, among as many pictures; a weak model",
-    "imagenet-photos": "the same photographs, in English among all classes; a model that"
-    " learned them by their English names",
+    "imagenet-photos": "the same photographs, in English among all classes; a model"
+    " trained in English",
     "tuxpaint-nouns": "as many classes, drawn at random in both; a weak model",
 }
 # Captions of XTD that were not translated from the English ones.
@@ -67,7 +67,7 @@ COLUMNS = [
 @cache
 def differences() -> pd.DataFrame:
     """Return all differences from English of the released, published and own results:
-    `with_notes`, with name (of the model), title (of the board), weights and above.
+    `with_notes`, with name (of the model), title (of the data set), weights and above.
 
     One board a data set: text to image, of the harness with most models. Of this
     study's models the one that pages show (`real_run.SHIPPED_TOWER`).
@@ -91,11 +91,17 @@ def differences() -> pd.DataFrame:
     result = pd.concat(parts, ignore_index=True)
     is_own = result["board"].str.startswith("own.")
     result = with_notes(result[~is_own | (result["model"] == real_run.SHIPPED_TOWER)])
-    measures = table["measure"].where(table["measure"].str.startswith("recall"), "")
-    titles = (table["title"] + ", " + measures).str.removesuffix(", ")
-    about = table.assign(title=titles)
+    about = table.assign(title=[_title(row) for row in table.itertuples()])
     about = about.drop_duplicates(KEY)[[*KEY, "name", "title", "weights", "above"]]
     return result.merge(about, on=KEY).reset_index(drop=True)
+
+
+def _title(row) -> str:
+    """Return what a data set is called, without its task and harness, and with the
+    measure where it is a recall.
+    """
+    name = row.title.partition(": ")[2].rpartition(" (")[0]
+    return f"{name}, {row.measure}" if row.measure.startswith("recall") else name
 
 
 def _one_harness(table: pd.DataFrame) -> pd.DataFrame:
