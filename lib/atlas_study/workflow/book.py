@@ -251,7 +251,7 @@ def stage(project: Path, build: Path, pages: list[Path], only: str = "") -> Path
             parent = [(above[name], titles[above[name]])] if name in above else []
             ending = f"{more}\n\n{page_form.citation(name, titles[name], *facts)}"
             content |= page_form.staged(path, file, absent, parent, ending, commit)
-    repository = config["repository"]["url"] or ""
+    repository = config.get("repository", {}).get("url") or ""
     for path in [path for path in content if path.suffix == ".md"]:
         text = content[path].decode()
         content[path] = forms.with_address(text, repository).encode()

@@ -29,6 +29,7 @@ from babelatlas.lexicon.wordnets import manifest, read_wordnets
 
 SHIPPED = DATA / "senses.parquet"
 BABELNET_LICENCE = "BabelNet Non-Commercial License"
+IMAGENET_CLASSES = 1000
 # Where words can come from, as notebook 60 names it.
 SOURCES = ("wordnets", "babel-imagenet", "babelnet")
 
@@ -101,7 +102,8 @@ def _read_babel_imagenet(file: Path) -> dict[str, list[list]]:
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
         for numbers, words in content.values():
-            list(zip(map(int, numbers), map(str.strip, words), strict=True))
+            for place, label in zip(numbers, words, strict=True):
+                _check_place_and_label(place, label)
     except (OSError, AttributeError, TypeError, ValueError) as error:
         raise InputError(
             f"{file.name} should be Babel-ImageNet's file of labels, such as"
@@ -109,6 +111,14 @@ def _read_babel_imagenet(file: Path) -> dict[str, list[list]]:
             f" ({error}): name this file."
         ) from None
     return content
+
+
+def _check_place_and_label(place: object, label: object) -> None:
+    """Raise ValueError for what is no place in ImageNet's list, or no word."""
+    if not isinstance(place, int) or not 0 <= place < IMAGENET_CLASSES:
+        raise ValueError(f"{place!r} is no class from 0 to {IMAGENET_CLASSES - 1}")
+    if not isinstance(label, str):
+        raise ValueError(f"{label!r} is no word")
 
 
 def class_lists() -> list[str]:
