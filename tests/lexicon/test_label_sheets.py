@@ -316,6 +316,21 @@ def test_the_command_writes_a_sheet_and_reads_a_filled_one_to_scores(
     assert len(scores) == 4
 
 
+def test_a_sheet_may_ask_about_the_words_of_a_file_of_babel_imagenet(
+    tmp_path, written, capsys
+):
+    file = tmp_path / "babel_imagenet-298.json"
+    file.write_text('{"YO": [[0, 1], ["eja", "eja kan"]]}')
+    path = tmp_path / "sheet.csv"
+    choice = ["--babel-imagenet", file, "--number", 2, "--output", path]
+    assert command("write", "--language", "yo", *choice) == 0
+    rows = label_sheets.parse(path)
+    assert {*rows["label"]} == {"eja", "eja kan"}
+    assert label_sheets.of(rows)["dataset"] == "babel_imagenet-298"
+    assert command("write", "--language", "yo", *choice, "--labels", written) == 1
+    assert "leave out one of them" in capsys.readouterr().err
+
+
 def test_what_a_sheet_corrects_goes_back_into_the_label_set(tmp_path, written, capsys):
     command(
         "write",

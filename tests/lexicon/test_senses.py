@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 from babelatlas.base import download, languages, published
+from babelatlas.base.errors import InputError
 from babelatlas.lexicon import cleaning, labels, senses, wordnets
 
 
@@ -163,6 +164,24 @@ def test_babel_imagenets_labels_belong_to_the_class_at_their_place(
     ]
     assert set(table["licence"]) == {"BabelNet Non-Commercial License"}
     assert "named twice (words): BE_X_OLD (2), QQX (1)." in capsys.readouterr().out
+
+
+def test_a_file_that_the_user_names_is_read_and_another_form_is_refused(tmp_path):
+    path = tmp_path / "babel_imagenet-298.json"
+    path.write_text(json.dumps({"SW": [[1], ["b"]]}))
+    assert senses.read_babel_imagenet(path)["lemma"].tolist() == ["b"]
+    for text in (
+        "{",
+        "[1]",
+        '{"SW": [[1, 2], ["b"]]}',
+        '{"SW": [[1000], ["b"]]}',
+        '{"SW": [[1], [2]]}',
+    ):
+        path.write_text(text)
+        with pytest.raises(InputError, match="should be Babel-ImageNet's file"):
+            senses.read_babel_imagenet(path)
+    with pytest.raises(InputError, match="name this file"):
+        senses.read_babel_imagenet(tmp_path / "absent.json")
 
 
 def test_babel_imagenet_has_the_classes_of_the_papers_table_5(mirror, monkeypatch):

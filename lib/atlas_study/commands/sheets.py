@@ -8,6 +8,7 @@ import click
 
 from atlas_study.commands.outputs import check_output, check_replaceable
 from atlas_study.commands.results import COUNT, SEED
+from babelatlas.base.errors import InputError
 
 
 @click.group()
@@ -56,6 +57,12 @@ def size(width: float, rate: float) -> None:
     "--labels", default="", help="Path of a label set; left out, the one that ships."
 )
 @click.option(
+    "--babel-imagenet",
+    default="",
+    help="In place of --labels: Babel-ImageNet's file of labels, which you have. Its"
+    " words, behind the published scores, may not be republished.",
+)
+@click.option(
     "--dataset",
     default="",
     help="The name of the list of classes; left out, that of the file of labels.",
@@ -74,6 +81,7 @@ def write_sheet(
     language: str,
     output: str,
     labels: str,
+    babel_imagenet: str,
     dataset: str,
     number: int,
     seed: int,
@@ -84,14 +92,13 @@ def write_sheet(
     Example: babelatlas sheet write --language sw --number 100 --output swahili.html
     """
     from babelatlas.analysis import coverage
-    from babelatlas.datasets import registry
     from babelatlas.lexicon import label_sheets
-    from babelatlas.lexicon import labels as label_sets
 
     writers = {".csv": label_sheets.write_csv, ".html": label_sheets.write_html}
-    check_output(output, list(writers), replace, [labels])
+    files_read = [path for path in (labels, babel_imagenet) if path]
+    check_output(output, list(writers), replace, files_read)
     writer = writers[Path(output).suffix.lower()]
-    table = registry.read_labels(labels) if labels else label_sets.shipped()
+    table = _labels_of_sheet(labels, babel_imagenet)
     wnids, known = (
         label_sheets.draw(table, language, number, seed)["wnid"],
         coverage.synsets(),
@@ -103,9 +110,27 @@ def write_sheet(
         known,
         number,
         seed,
-        dataset or Path(labels or "imagenet-1k").stem,
+        dataset or Path(labels or babel_imagenet or "imagenet-1k").stem,
     )
     print(f"{writer(made, output)}: {len(made)} labels.")
+
+
+def _labels_of_sheet(labels: str, babel_imagenet: str):
+    """Return the label set that a sheet samples, schema `labels`: a user's, that of
+    Babel-ImageNet's file, or the one that ships.
+    """
+    from babelatlas.datasets import registry
+    from babelatlas.lexicon import labels as label_sets
+    from babelatlas.lexicon import senses
+
+    if labels and babel_imagenet:
+        raise InputError(
+            "A sheet has the words of --labels or of --babel-imagenet, not of both:"
+            " leave out one of them."
+        )
+    if babel_imagenet:
+        return label_sets.choose_first(senses.read_babel_imagenet(babel_imagenet))
+    return registry.read_labels(labels) if labels else label_sets.shipped()
 
 
 @sheet.command("read")

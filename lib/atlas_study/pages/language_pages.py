@@ -14,7 +14,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from atlas_study.pages import language_names, language_results, photographs
+from atlas_study.pages import (
+    label_checks,
+    language_names,
+    language_results,
+    photographs,
+    same_items_section,
+)
 from atlas_study.pages.page_form import SEARCH_WORDS
 from atlas_study.pages.rendering import render
 from atlas_study.pages.run_tables import Run
@@ -82,7 +88,9 @@ def language_page(lang: str, run: Run, pictures: str = "", sheet: str = "") -> s
             for dataset, rows in scores.groupby("dataset", sort=False)
         },
         **of_models,
+        **same_items_section.section(lang),
         **_photographs(lang),
+        **label_checks.section(lang),
         **_labels(lang, run.labels),
     )
     names = SEARCH_WORDS.format("; ".join(language_names.for_search(lang)))

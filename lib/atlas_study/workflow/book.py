@@ -23,7 +23,7 @@ from pathlib import Path
 
 import yaml
 
-from atlas_study.pages import citation, page_form, page_html, runnable
+from atlas_study.pages import citation, forms, page_form, page_html, runnable
 from atlas_study.pages.page_form import DATA, FILES, ORIGINALS
 from atlas_study.workflow import failures
 from atlas_study.workflow.plan import TITLE_PAGE
@@ -258,6 +258,10 @@ def stage(project: Path, build: Path, pages: list[Path], only: str = "") -> Path
     if (guide := Path("how-to-read.md")) in content:
         text = content[guide].decode()
         content[guide] = text.replace(citation.PLACE, citation.section(cited)).encode()
+    repository = config.get("repository", {}).get("url") or ""
+    for path in [path for path in content if path.suffix == ".md"]:
+        text = content[path].decode()
+        content[path] = forms.with_address(text, repository).encode()
     if (listing := Path("data-files.md")) in content:
         content[listing] = page_form.with_charts(content[listing].decode(), content)
     _sync(folder := build / "stage", content)

@@ -13,12 +13,15 @@ is known by its `wnid`: "n" and the eight digits of the noun synset's offset in 
 """
 
 import json
+import os
 import re
 from collections.abc import Iterable
+from pathlib import Path
 
 import pandas as pd
 
 from babelatlas.base import download, languages, tables
+from babelatlas.base.errors import InputError
 from babelatlas.base.paths import DATA
 from babelatlas.base.synsets import CLASS_LISTS, class_list
 from babelatlas.lexicon import cleaning, wordnets
@@ -26,6 +29,7 @@ from babelatlas.lexicon.wordnets import manifest, read_wordnets
 
 SHIPPED = DATA / "senses.parquet"
 BABELNET_LICENCE = "BabelNet Non-Commercial License"
+IMAGENET_CLASSES = 1000
 # Where words can come from, as notebook 60 names it.
 SOURCES = ("wordnets", "babel-imagenet", "babelnet")
 
@@ -47,9 +51,12 @@ def for_classes(wnids: Iterable[str]) -> pd.DataFrame:
     return read_wordnets(wnids)
 
 
-def read_babel_imagenet() -> pd.DataFrame:
+def read_babel_imagenet(path: str | os.PathLike = "") -> pd.DataFrame:
     """Return the labels that Babel-ImageNet released in 298 languages, schema `senses`:
     one word for each class.
+
+    `path`: of its file, "" for the one that `fetch` has or downloads. Raises InputError
+    for a file that is not in its form.
 
     The labels are BabelNet's, for non-commercial use only: do not republish them. The
     words are untouched. Codes that name no language of the study, or one that another
@@ -57,9 +64,8 @@ def read_babel_imagenet() -> pd.DataFrame:
     once: {"DE": [[0, 2, ...], ["Schleie", ...]], ...}, numbers being places in
     ImageNet's list. Source: Geigle, Timofte and Glavaš (2024), Table 5.
     """
-    content = json.loads(
-        download.file("babel-imagenet-298").read_text(encoding="utf-8")
-    )
+    file = tables.locate(path) if path else download.file("babel-imagenet-298")
+    content = _read_babel_imagenet(file)
     wnids = class_list("imagenet-1k")["wnid"].tolist()
     # Codes that are the study's own come before those that are another spelling of a
     # language.
@@ -87,6 +93,32 @@ def read_babel_imagenet() -> pd.DataFrame:
     return tables.check(
         table.sort_values(["lang", "wnid"], kind="stable", ignore_index=True), "senses"
     )
+
+
+def _read_babel_imagenet(file: Path) -> dict[str, list[list]]:
+    """Return the content of Babel-ImageNet's file: places in ImageNet's list and words
+    by code of a language.
+    """
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        for numbers, words in content.values():
+            for place, label in zip(numbers, words, strict=True):
+                _check_place_and_label(place, label)
+    except (OSError, AttributeError, TypeError, ValueError) as error:
+        raise InputError(
+            f"{file.name} should be Babel-ImageNet's file of labels, such as"
+            " babel_imagenet-298.json of its repository, and cannot be read as that"
+            f" ({error}): name this file."
+        ) from None
+    return content
+
+
+def _check_place_and_label(place: object, label: object) -> None:
+    """Raise ValueError for what is no place in ImageNet's list, or no word."""
+    if not isinstance(place, int) or not 0 <= place < IMAGENET_CLASSES:
+        raise ValueError(f"{place!r} is no class from 0 to {IMAGENET_CLASSES - 1}")
+    if not isinstance(label, str):
+        raise ValueError(f"{label!r} is no word")
 
 
 def class_lists() -> list[str]:
