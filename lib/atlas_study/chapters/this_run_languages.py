@@ -1,0 +1,236 @@
+"""Chapter 41: scores of a run above guessing, by language and by group of languages, in
+figures of one screen at 12 models and 135 languages.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+from IPython.display import HTML
+from matplotlib.axes import Axes
+
+import babelatlas as ba
+from babelatlas.analysis import leaderboard
+from babelatlas.base.errors import InputError
+from babelatlas.models import registry as model_list
+from babelatlas.report import figures
+from babelatlas.report.figures.look import in_order
+from babelatlas.report.formatting import safe
+
+TRAINING_DATA = "training-data level"
+INTERVAL = ["value", "ci_low", "ci_high"]
+MOST_MODELS = 15  # in a figure: as many columns can be read
+MOST_LANGUAGES = 34  # in a figure: as many rows fit one screen
+
+
+def chance_corrected(accuracy: np.ndarray, n_classes: np.ndarray) -> np.ndarray:
+    """Return accuracy above guessing: (a − 1/C) / (1 − 1/C) for C classes.
+
+    Guessing has 0, correct answers alone have 1, worse than guessing is negative; a
+    single class, which cannot be guessed wrongly, has NaN. It is scikit-learn's
+    `balanced_accuracy_score(adjusted=True)` where each class has as many images.
+    Raises InputError for fewer classes than 1.
+
+    >>> chance_corrected(np.array([0.25, 0.25, 0.1, 1.0]), np.array([10, 1000, 10, 2]))
+    array([0.16666667, 0.24924925, 0.        , 1.        ])
+    """
+    if np.any(np.asarray(n_classes) < 1):
+        raise InputError(
+            "Accuracy above guessing needs at least 1 class, got fewer: leave out what"
+            " has no class."
+        )
+    guessing = 1 / np.asarray(n_classes, float)
+    room = np.where(guessing < 1, 1 - guessing, np.nan)
+    return (np.asarray(accuracy, float) - guessing) / room
+
+
+def above_guessing(accuracy: pd.DataFrame) -> pd.DataFrame:
+    """Return top-1 accuracies with value, ci_low and ci_high above guessing
+    (`chance_corrected`), and `is_above`: whether the interval is above it.
+
+    `accuracy`: value, ci_low, ci_high (fractions) and items (classes).
+    """
+    corrected = {
+        column: chance_corrected(accuracy[column], accuracy["items"])
+        for column in INTERVAL
+    }
+    table = accuracy.assign(**corrected)
+    return table.assign(is_above=table["ci_low"] > 0)
+
+
+def is_miniature(scores: pd.DataFrame) -> bool:
+    """Return whether all models of some scores are the miniature's."""
+    return not model_list.real_models(list(scores["model"].unique()))
+
+
+def groups(scores: pd.DataFrame, tiers: dict[str, list[str]]) -> pd.Series:
+    """Return the group of each language: training-data levels (`tiers`) where a model
+    of some scores is trained in the run, else the paper's resource groups.
+    """
+    is_level = level(scores, tiers) == TRAINING_DATA
+    return leaderboard.tiers(scores["lang"], tiers if is_level else {})
+
+
+def level(scores: pd.DataFrame, tiers: dict[str, list[str]]) -> str:
+    """Return what a page calls the groups of some scores (`groups`)."""
+    models = list(scores["model"].unique())
+    has_miniature = len(model_list.real_models(models)) < len(models)
+    return TRAINING_DATA if tiers and has_miniature else "resource group"
+
+
+def n_above(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return in how many languages each model is above guessing, the most first: index
+    model, n_above, n (languages), mean.
+    """
+    by_model = scores.groupby("model", sort=False)
+    table = pd.DataFrame(
+        {
+            "n_above": by_model["is_above"].sum(),
+            "n": by_model.size(),
+            "mean": by_model["value"].mean(),
+        }
+    )
+    return table.sort_values(["n_above", "mean"], ascending=False, kind="stable")
+
+
+def finding(scores: pd.DataFrame) -> str:
+    """Return in a sentence without its full stop in how many languages the model that
+    leads on a data set is better than guessing.
+
+    `scores`: of `above_guessing`, on one data set.
+    """
+    title = scores["title"].iloc[0]
+    counts = n_above(scores)
+    first = counts.iloc[0]
+    model = counts.index[0]
+    if is_miniature(scores):
+        model = f"the miniature model {model}"
+    if len(set(scores["lang"])) == 1:
+        verdict = "better" if first["n_above"] else "not significantly better"
+        language = scores["language"].iloc[0]
+        return f"On {title}, {model} is {verdict} than guessing in {language}"
+    languages = ba.counted(scores["lang"].nunique(), "language")
+    if not first["n_above"]:
+        return (
+            f"On {title}, no model is significantly better than guessing in any of"
+            f" {languages}"
+        )
+    text = (
+        f"On {title}, {model} is better than guessing in {first['n_above']:.0f} of"
+        f" {languages}"
+    )
+    if len(counts) > 1 and first["n_above"] > counts["n_above"].iloc[1]:
+        return f"{text}, more than any other model of this run"
+    return text
+
+
+def class_range(scores: pd.DataFrame) -> str:
+    """Return how many classes the languages have, in words."""
+    fewest, most = scores["items"].min(), scores["items"].max()
+    if fewest == most:
+        return f"each language has {most:,} classes"
+    return f"languages have {fewest:,} to {most:,} classes"
+
+
+def left_out(shown: pd.DataFrame, scores: pd.DataFrame) -> str:
+    """Return a sentence on the models of `scores` that are not shown; "" for none."""
+    n_shown, n_all = shown["model"].nunique(), scores["model"].nunique()
+    if n_shown == n_all:
+        return ""
+    return f" Drawn: the {n_shown} of {n_all} models with the highest means."
+
+
+# Means by group of languages
+# ----------------------------------------------------------------------------------
+
+
+def group_means(
+    scores: pd.DataFrame, by: Sequence[str], n_resamples: int, seed: int
+) -> pd.DataFrame:
+    """Return means over the languages of each group: `by`, value, ci_low, ci_high, n.
+
+    `by` begins with "model" and "group". The interval is over languages, of a group of
+    one language the language's own.
+    """
+    key = list(by)
+    means = ba.group_means(scores, by=key, n_resamples=n_resamples, seed=seed)
+    means = means.set_index(key)
+    single = means.index[means["n"] == 1]
+    of_language = scores.set_index(key)[INTERVAL[1:]].loc[single]
+    means = means.fillna(of_language).reset_index()
+    return means[[*key, *INTERVAL, "n"]]
+
+
+def best_models(scores: pd.DataFrame, most: int = MOST_MODELS) -> pd.DataFrame:
+    """Return the rows of the models with the highest means, in the order of the table.
+
+    >>> scores = pd.DataFrame({"model": ["a", "b"], "value": [0.1, 0.2]})
+    >>> best_models(scores, most=1)["model"].tolist()
+    ['b']
+    """
+    means = scores.groupby("model", sort=False)["value"].mean()
+    return scores[scores["model"].isin(means.nlargest(most).index)]
+
+
+def draw_group_means(means: pd.DataFrame, label: str, series: str = "") -> Axes:
+    """Draw means by group of languages and model; `label`: what is drawn."""
+    axes = figures.group_means(means, series)
+    lowest = means[["value", "ci_low"]].min(axis=None)
+    for axis in axes:
+        axis.set_xlim(left=min(0, lowest))
+        axis.set_xlabel("")
+    axes[len(axes) // 2].set_xlabel(label, size=10.5)
+    return axes[0]
+
+
+# Every language, a folded figure for each group
+# ----------------------------------------------------------------------------------
+
+
+def folds(
+    scores: pd.DataFrame, most: int = MOST_LANGUAGES
+) -> Iterator[tuple[str, list[pd.DataFrame]]]:
+    """Yield for each group of languages the words of its fold, and the parts of its
+    rows that fit one screen each.
+
+    The languages of a group come from the highest mean over models to the lowest, what
+    is not above guessing counting as 0; languages in which no model is above it are
+    left out. `scores`: model, language, group, value, is_above.
+    """
+    above = scores[scores["is_above"]]
+    names = in_order(scores["group"])
+    for group in names:
+        n_languages = scores.loc[scores["group"] == group, "language"].nunique()
+        part = above[above["group"] == group]
+        sums = part.groupby("language")["value"].sum()
+        order = list(sums.sort_values(ascending=False, kind="stable").index)
+        languages = ba.counted(n_languages, "language")
+        summary = f"{group}: {languages}, {len(order)} above guessing"
+        starts = range(0, len(order), most)
+        parts = [_rows_of(part, order[start : start + most]) for start in starts]
+        if parts:
+            yield summary, parts
+
+
+def _rows_of(part: pd.DataFrame, languages: list[str]) -> pd.DataFrame:
+    """Return the rows of some languages, in their order."""
+    rows = part[part["language"].isin(languages)]
+    return rows.sort_values(
+        "language", key=lambda column: column.map(languages.index), kind="stable"
+    )
+
+
+def draw_languages(rows: pd.DataFrame, scores: pd.DataFrame, label: str) -> Axes:
+    """Draw a part that `folds` yields of `scores`: languages by models, with the
+    colours of all parts. `label`: what is drawn.
+    """
+    models = list(scores["model"].unique())
+    top = scores["value"].max()
+    return figures.language_heatmap(rows, "language", models, top, label)[0]
+
+
+def folded(summary: str, content: Sequence[HTML]) -> HTML:
+    """Return figures or tables that open at a click on `summary`."""
+    inside = "".join(each.data for each in content)
+    head = f"<summary>{safe(summary)}</summary>"
+    return HTML(f'<details class="atlas-details">{head}{inside}</details>')
