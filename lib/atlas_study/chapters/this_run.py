@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 import babelatlas as ba
 from atlas_build import merged
 from atlas_study.chapters import this_run_languages as languages_of_run
-from babelatlas.analysis import leaderboard, outcomes
+from babelatlas.analysis import all_results, leaderboard, outcomes
 from babelatlas.base import paths, tables
 from babelatlas.datasets import registry as data_sets
 from babelatlas.evaluation import retrieval
@@ -134,16 +134,26 @@ def only_miniature(models: Sequence[str]) -> bool:
 
 def introduction(results: Results, models: Sequence[str]) -> str:
     """Return what stands above the first section, in MyST: the mark of a page on which
-    real and miniature models stand side by side, or that no real model was evaluated.
+    real and miniature models stand side by side, or that no real model was evaluated,
+    and where the explorer shows the results.
     """
-    if not only_miniature(models):
-        return results.caution
+    text = results.caution if not only_miniature(models) else ""
     has_real = (~results.accuracy["miniature"].astype(bool)).any()
-    if has_real:
-        return ""
+    if only_miniature(models) and not has_real:
+        text = (
+            "This run evaluated no real model: what follows is the miniature's. [Your"
+            " own model](own-model) says how to add one."
+        )
+    return f"{text}\n\n{_to_explorer(results.all_scores)}"
+
+
+def _to_explorer(scores: pd.DataFrame) -> str:
+    """Return where the explorer shows the scores of a run (a `languages` table)."""
+    boards = all_results.run_results(all_results.boards(scores), {})
+    address = f"explorer.html#lang=all&benchmark={boards['id'].iloc[0]}"
     return (
-        "This run evaluated no real model: what follows is the miniature's. [Your own"
-        " model](own-model) says how to add one."
+        f'<a href="{address}">The explorer</a> shows the results of this run, too, as'
+        " benchmarks that end in “(this run)”."
     )
 
 

@@ -18,6 +18,7 @@ from babelatlas.report.figures.look import in_order
 from babelatlas.report.formatting import safe
 
 TRAINING_DATA = "training-data level"
+RESOURCES = "resource group of Babel-ImageNet"
 INTERVAL = ["value", "ci_low", "ci_high"]
 MOST_MODELS = 15  # in a figure: as many columns can be read
 MOST_LANGUAGES = 34  # in a figure: as many rows fit one screen
@@ -75,7 +76,7 @@ def level(scores: pd.DataFrame, tiers: dict[str, list[str]]) -> str:
     """Return what a page calls the groups of some scores (`groups`)."""
     models = list(scores["model"].unique())
     has_miniature = len(model_list.real_models(models)) < len(models)
-    return TRAINING_DATA if tiers and has_miniature else "resource group"
+    return TRAINING_DATA if tiers and has_miniature else RESOURCES
 
 
 def n_above(scores: pd.DataFrame) -> pd.DataFrame:
@@ -95,7 +96,7 @@ def n_above(scores: pd.DataFrame) -> pd.DataFrame:
 
 def finding(scores: pd.DataFrame) -> str:
     """Return in a sentence without its full stop in how many languages the model that
-    leads on a data set is better than guessing.
+    leads on a data set is better than guessing, and how many models are in as many.
 
     `scores`: of `above_guessing`, on one data set.
     """
@@ -115,13 +116,17 @@ def finding(scores: pd.DataFrame) -> str:
             f"On {title}, no model is significantly better than guessing in any of"
             f" {languages}"
         )
-    text = (
-        f"On {title}, {model} is better than guessing in {first['n_above']:.0f} of"
-        f" {languages}"
-    )
-    if len(counts) > 1 and first["n_above"] > counts["n_above"].iloc[1]:
-        return f"{text}, more than any other model of this run"
-    return text
+    n_equal = int((counts["n_above"] == first["n_above"]).sum()) - 1
+    rivals = ""
+    if n_equal:
+        verb = "is" if n_equal == 1 else "are"
+        rivals = f", as {verb} {ba.counted(n_equal, 'other model')}"
+    elif len(counts) > 1:
+        rivals = ", more than any other model of this run"
+    share = f"{first['n_above']:.0f} of {languages}"
+    if first["n_above"] == first["n"]:
+        share = f"all {languages}"
+    return f"On {title}, {model} is better than guessing in {share}{rivals}"
 
 
 def class_range(scores: pd.DataFrame) -> str:
@@ -162,14 +167,18 @@ def group_means(
 
 
 def best_models(scores: pd.DataFrame, most: int = MOST_MODELS) -> pd.DataFrame:
-    """Return the rows of the models with the highest means, in the order of the table.
+    """Return the rows of the models with the highest means, those first.
 
-    >>> scores = pd.DataFrame({"model": ["a", "b"], "value": [0.1, 0.2]})
-    >>> best_models(scores, most=1)["model"].tolist()
-    ['b']
+    >>> scores = pd.DataFrame({"model": ["a", "b", "c"], "value": [0.1, 0.2, 0.3]})
+    >>> best_models(scores, most=2)["model"].tolist()
+    ['c', 'b']
     """
     means = scores.groupby("model", sort=False)["value"].mean()
-    return scores[scores["model"].isin(means.nlargest(most).index)]
+    order = list(means.nlargest(most).index)
+    shown = scores[scores["model"].isin(order)]
+    return shown.sort_values(
+        "model", key=lambda column: column.map(order.index), kind="stable"
+    )
 
 
 def draw_group_means(means: pd.DataFrame, label: str, series: str = "") -> Axes:
