@@ -4,18 +4,17 @@ figures of one screen at 12 models and 135 languages.
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
 import pandas as pd
 from IPython.display import HTML
 from matplotlib.axes import Axes
 
 import babelatlas as ba
 from babelatlas.analysis import leaderboard
-from babelatlas.base.errors import InputError
 from babelatlas.models import registry as model_list
 from babelatlas.report import figures
 from babelatlas.report.figures.look import in_order
 from babelatlas.report.formatting import safe
+from babelatlas.stats import proportions
 
 TRAINING_DATA = "training-data level"
 RESOURCES = "resource group of Babel-ImageNet"
@@ -24,35 +23,14 @@ MOST_MODELS = 15  # in a figure: as many columns can be read
 MOST_LANGUAGES = 34  # in a figure: as many rows fit one screen
 
 
-def chance_corrected(accuracy: np.ndarray, n_classes: np.ndarray) -> np.ndarray:
-    """Return accuracy above guessing: (a − 1/C) / (1 − 1/C) for C classes.
-
-    Guessing has 0, correct answers alone have 1, worse than guessing is negative; a
-    single class, which cannot be guessed wrongly, has NaN. It is scikit-learn's
-    `balanced_accuracy_score(adjusted=True)` where each class has as many images.
-    Raises InputError for fewer classes than 1.
-
-    >>> chance_corrected(np.array([0.25, 0.25, 0.1, 1.0]), np.array([10, 1000, 10, 2]))
-    array([0.16666667, 0.24924925, 0.        , 1.        ])
-    """
-    if np.any(np.asarray(n_classes) < 1):
-        raise InputError(
-            "Accuracy above guessing needs at least 1 class, got fewer: leave out what"
-            " has no class."
-        )
-    guessing = 1 / np.asarray(n_classes, float)
-    room = np.where(guessing < 1, 1 - guessing, np.nan)
-    return (np.asarray(accuracy, float) - guessing) / room
-
-
 def above_guessing(accuracy: pd.DataFrame) -> pd.DataFrame:
     """Return top-1 accuracies with value, ci_low and ci_high above guessing
-    (`chance_corrected`), and `is_above`: whether the interval is above it.
+    (`proportions.chance_corrected`), and `is_above`: whether the interval is above it.
 
     `accuracy`: value, ci_low, ci_high (fractions) and items (classes).
     """
     corrected = {
-        column: chance_corrected(accuracy[column], accuracy["items"])
+        column: proportions.chance_corrected(accuracy[column], accuracy["items"])
         for column in INTERVAL
     }
     table = accuracy.assign(**corrected)
@@ -235,7 +213,8 @@ def draw_languages(rows: pd.DataFrame, scores: pd.DataFrame, label: str) -> Axes
     """
     models = list(scores["model"].unique())
     top = scores["value"].max()
-    return figures.language_heatmap(rows, "language", models, top, label)[0]
+    drawn = rows[["title", "lang", "language", "group", "model", *INTERVAL]]
+    return figures.language_heatmap(drawn, "language", models, top, label)[0]
 
 
 def folded(summary: str, content: Sequence[HTML]) -> HTML:
