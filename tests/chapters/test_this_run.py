@@ -159,8 +159,10 @@ def test_real_models_come_first_with_resource_groups_and_the_miniature_has_level
         {"model": "picto-en", "title": "a", "dataset": "a", "lang": ["de"], "order": 0}
     )
     real = small.assign(model="bridge-lite2", title="b", dataset="b")
-    tables_read = [small.assign(**rows), real.assign(**rows)]
-    found = this_run._accuracy(tables_read, {"many captions": ["de"]})
+    levels = {"many captions": ["de"]}
+    found = this_run._accuracy(
+        [(small.assign(**rows), levels), (real.assign(**rows), {})]
+    )
     assert found["title"].tolist() == ["b", "a"]
     assert found["miniature"].tolist() == [False, True]
     assert found["group"].tolist() == ["high", "many captions"]

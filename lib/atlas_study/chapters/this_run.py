@@ -91,7 +91,7 @@ def read(
     )
     return Results(
         scores=scores,
-        accuracy=_accuracy([of_stored, scores], tiers),
+        accuracy=_accuracy([(of_stored, {}), (scores, tiers)]),
         all_scores=all_scores,
         ranked=ranked,
         board_scores=leaderboard.table(ranked),
@@ -198,21 +198,21 @@ def retrieval_finding(scores: pd.DataFrame, dataset: str) -> str:
 # ----------------------------------------------------------------------------------
 
 
-def _accuracy(
-    scores: Sequence[pd.DataFrame], tiers: dict[str, list[str]]
-) -> pd.DataFrame:
-    """Return top-1 accuracies with the group of each language, top5, and whether all
-    models of the data set are the miniature's; real models first, by data set, model
-    and group.
+def _accuracy(scores: Sequence[tuple[pd.DataFrame, dict]]) -> pd.DataFrame:
+    """Return top-1 accuracies with the group of each language, level (what the groups
+    are), top5, and whether all models of the data set are the miniature's; real models
+    first, by data set, model and group.
+
+    `scores`: tables with the groups of their languages, {} for the paper's.
     """
     parts = []
-    for table in scores:
+    for table, tiers in scores:
         by_title = table[table["metric"] == "accuracy@1"].groupby("title")
-        for _, part in by_title:
-            parts.append(_of_board(part, table, tiers))
-    empty = scores[0][:0].assign(group="", top5=0.0, miniature=False)
+        parts += [_of_board(part, table, tiers) for _, part in by_title]
+    if not parts:
+        return scores[0][0][:0].assign(group="", level="", top5=0.0, miniature=False)
     parts.sort(key=lambda part: part["miniature"].iloc[0])  # stable
-    return pd.concat(parts, ignore_index=True) if parts else empty
+    return pd.concat(parts, ignore_index=True)
 
 
 def _of_board(
@@ -222,9 +222,10 @@ def _of_board(
     key = ["dataset", "variant", "model", "lang"]
     top5 = scores[scores["metric"] == "accuracy@5"].set_index(key)["value"]
     top5 = top5.reindex(pd.MultiIndex.from_frame(accuracy[key]))
-    groups = languages_of_run.groups(accuracy, tiers)
+    level = "training-data level" if tiers else "resource group of Babel-ImageNet"
     accuracy = accuracy.assign(
-        group=groups,
+        group=leaderboard.tiers(accuracy["lang"], tiers),
+        level=level,
         top5=top5.to_numpy(),
         miniature=languages_of_run.is_miniature(accuracy),
     )
@@ -373,7 +374,7 @@ def _with_chance(
         return recall
     units = pd.MultiIndex.from_frame(recall[["dataset", "lang", "direction"]])
     recall = recall.assign(
-        group=languages_of_run.groups(recall, tiers),
+        group=leaderboard.tiers(recall["lang"], tiers),
         chance=chance.reindex(units).to_numpy() / 100,
     )
     order = ["dataset", "order", "name", "group", "lang"]

@@ -9,15 +9,12 @@ from IPython.display import HTML
 from matplotlib.axes import Axes
 
 import babelatlas as ba
-from babelatlas.analysis import leaderboard
 from babelatlas.models import registry as model_list
 from babelatlas.report import figures
 from babelatlas.report.figures.look import in_order
 from babelatlas.report.formatting import safe
 from babelatlas.stats import proportions
 
-TRAINING_DATA = "training-data level"
-RESOURCES = "resource group of Babel-ImageNet"
 INTERVAL = ["value", "ci_low", "ci_high"]
 MOST_MODELS = 15  # in a figure: as many columns can be read
 MOST_LANGUAGES = 34  # in a figure: as many rows fit one screen
@@ -40,21 +37,6 @@ def above_guessing(accuracy: pd.DataFrame) -> pd.DataFrame:
 def is_miniature(scores: pd.DataFrame) -> bool:
     """Return whether all models of some scores are the miniature's."""
     return not model_list.real_models(list(scores["model"].unique()))
-
-
-def groups(scores: pd.DataFrame, tiers: dict[str, list[str]]) -> pd.Series:
-    """Return the group of each language: training-data levels (`tiers`) where a model
-    of some scores is trained in the run, else the paper's resource groups.
-    """
-    is_level = level(scores, tiers) == TRAINING_DATA
-    return leaderboard.tiers(scores["lang"], tiers if is_level else {})
-
-
-def level(scores: pd.DataFrame, tiers: dict[str, list[str]]) -> str:
-    """Return what a page calls the groups of some scores (`groups`)."""
-    models = list(scores["model"].unique())
-    has_miniature = len(model_list.real_models(models)) < len(models)
-    return TRAINING_DATA if tiers and has_miniature else RESOURCES
 
 
 def n_above(scores: pd.DataFrame) -> pd.DataFrame:
