@@ -172,3 +172,12 @@ def test_a_fold_opens_at_its_words_and_a_name_cannot_end_it():
     text = by_language.folded("<script>: 1 language", [content]).data
     assert "<summary>&lt;script>: 1 language</summary><figure" in text
     assert text.endswith("</figure></details>")
+
+
+def test_a_figure_of_few_models_keeps_its_width_on_a_phone():
+    few = scores(("ours", "de", 0.5, 0.1, 10))
+    figure = ba.show(by_language.draw_languages(few, few, "a"), caption="", alt="")
+    assert "atlas-narrow" in by_language.folded("low", [figure]).data
+    many = full_size()[lambda table: table["lang"] == "language 000"]
+    figure = ba.show(by_language.draw_languages(many, many, "a"), caption="", alt="")
+    assert "atlas-narrow" not in by_language.folded("low", [figure]).data

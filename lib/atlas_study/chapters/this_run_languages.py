@@ -2,6 +2,7 @@
 figures of one screen at 12 models and 135 languages.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 
 import pandas as pd
@@ -16,6 +17,7 @@ from babelatlas.report.formatting import safe
 from babelatlas.stats import proportions
 
 INTERVAL = ["value", "ci_low", "ci_high"]
+PHONE = 400  # pixels: a figure of this width is not enlarged on a phone
 MOST_MODELS = 15  # in a figure: as many columns can be read
 MOST_LANGUAGES = 34  # in a figure: as many rows fit one screen
 
@@ -200,7 +202,12 @@ def draw_languages(rows: pd.DataFrame, scores: pd.DataFrame, label: str) -> Axes
 
 
 def folded(summary: str, content: Sequence[HTML]) -> HTML:
-    """Return figures or tables that open at a click on `summary`."""
+    """Return figures that open at a click on `summary`; narrow ones keep their width on
+    a phone.
+    """
     inside = "".join(each.data for each in content)
+    widths = [int(width) for width in re.findall(r'<img[^>]* width="(\d+)"', inside)]
+    is_narrow = max(widths, default=0) <= PHONE
+    classes = "atlas-details atlas-narrow" if is_narrow else "atlas-details"
     head = f"<summary>{safe(summary)}</summary>"
-    return HTML(f'<details class="atlas-details">{head}{inside}</details>')
+    return HTML(f'<details class="{classes}">{head}{inside}</details>')

@@ -13,6 +13,9 @@ from matplotlib.colorbar import Colorbar
 from babelatlas.report.figures.look import SEQUENTIAL, in_order, percent_axis, with_data
 
 MANY_NAMES = 16  # panels with more names than this stand below one another
+# Inches: of the names of rows, and of a column at most.
+NAMES_WIDTH = 2.4
+COLUMN_WIDTH = 0.45
 DARK_BELOW = 0.6  # of the range of colours: below, texts of cells are white
 SMALL_PANEL = 3  # rows; below a larger panel the names of columns are written again
 
@@ -37,12 +40,13 @@ def language_heatmap(
     top = table["value"].max() if top is None else top
     groups = in_order(table["group"])
     n_rows = [table.loc[table["group"] == group, label].nunique() for group in groups]
+    width = min(7.2, NAMES_WIDTH + COLUMN_WIDTH * len(models))
     _, axes = plt.subplots(
         len(groups),
         1,
         squeeze=False,
         layout="constrained",
-        figsize=(7.2, 0.185 * sum(n_rows) + 1.15 * len(groups) + 0.8),
+        figsize=(width, 0.185 * sum(n_rows) + 1.15 * len(groups) + 0.8),
         height_ratios=n_rows,
     )
     for place, (axis, group) in enumerate(zip(axes[:, 0], groups, strict=True)):
