@@ -133,3 +133,26 @@ def test_the_board_of_a_run_has_mean_rank_and_number_of_models(tmp_path):
     assert ranks[["title", "value", "value_rank", "models"]].to_numpy().tolist() == [
         ["pictograms", 0.4, 2.0, 2]
     ]
+
+
+def test_accuracy_counts_from_guessing_and_recall_stays():
+    table = pd.DataFrame(
+        {
+            "metric": ["accuracy@1", "t2i recall@1"],
+            "items": [10, 10],
+            "value": [0.25, 0.25],
+            "ci_low": [0.1, 0.1],
+            "ci_high": [1.0, 1.0],
+            "others": [0.1, np.nan],
+        }
+    )
+    found = model.above_guessing(table)
+    assert found["value"].tolist() == pytest.approx([0.15 / 0.9, 0.25])
+    assert found["ci_low"].tolist() == pytest.approx([0.0, 0.1])
+    assert found["others"].fillna(-1).tolist() == pytest.approx([0.0, -1])
+    assert found["measure"].tolist() == ["accuracy above guessing", "t2i recall@1"]
+
+
+def test_a_figure_names_the_groups_of_the_most_languages():
+    table = pd.DataFrame({"name": ["a", "b", "a", "c"], "n": [3, 9, 3, 5]})
+    assert model.of_large_groups(table, most=2)["name"].tolist() == ["b", "c"]

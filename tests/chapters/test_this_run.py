@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from atlas_study.chapters import this_run
 from babelatlas.base import tables
@@ -29,19 +28,8 @@ def accuracy(**by_model: list[float]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def test_a_group_of_one_language_has_the_interval_over_its_classes():
-    means = this_run.group_means(accuracy(ours=[0.5, 0.3, 0.4, 0.2]), 50, seed=0)
-    means = means.set_index("group")
-    assert means["value"].to_dict() == pytest.approx({"high": 0.4, "low": 0.2})
-    assert means.loc["low", ["ci_low", "ci_high"]].tolist() == pytest.approx(
-        [0.15, 0.25]
-    )
-    assert means.loc["high", "ci_low"] < 0.4 < means.loc["high", "ci_high"]
-
-
-def test_no_accuracy_gives_no_means_and_no_differences():
+def test_no_accuracy_gives_no_differences():
     none = accuracy(ours=[0.5])[:0]
-    assert this_run.group_means(none, 50, seed=0).empty
     table, n_significant = this_run.differences(none, "level", 50, seed=0)
     assert (len(table), n_significant) == (0, 0)
 
@@ -61,17 +49,6 @@ def test_the_leading_model_is_the_best_in_the_most_languages():
     both = accuracy(ours=[0.5, 0.3, 0.4, 0.2], second=[0.6, 0.4, 0.3, 0.1])
     both.loc[both["lang"] == "sw", "value"] = [0.2, 0.3]
     assert this_run.lead_of(both, "lang") == ("second", 3)
-
-
-def test_the_best_languages_come_first_and_the_others_are_left_out():
-    recall = pd.DataFrame(
-        {
-            "language": ["Dutch", "German", "French", "Dutch", "German", "French"],
-            "value": [0.1, 0.5, 0.3, 0.2, 0.4, 0.3],
-        }
-    )
-    best = this_run.best_languages(recall, n_languages=2)
-    assert best["language"].tolist() == ["German", "German", "French", "French"]
 
 
 def test_labels_are_split_by_whether_the_training_texts_have_them(tmp_path):
@@ -146,3 +123,47 @@ def test_a_neighbour_is_the_next_model_on_the_same_board():
     assert near[["first", "second"]].to_numpy().tolist() == [["first", "second"]]
     table = this_run._neighbour_table(near)
     assert table["points"].tolist() == ["10.0 (5.0 to 15.0)"]
+
+
+def test_without_classification_the_answer_is_the_highest_mean():
+    boards = pd.DataFrame(
+        {"title": ["xm3600, t2i"], "model": ["ours"], "value": [0.25], "n": [36]}
+    )
+    assert this_run.takeaway(accuracy(ours=[0.5])[:0], boards) == (
+        "On xm3600, t2i, ours has a mean recall@1 of 25.0 % over 36 languages."
+    )
+    alone = this_run.takeaway(accuracy(ours=[0.5])[:0], boards.assign(n=1))
+    assert alone.endswith("over 1 language.")
+
+
+def test_of_retrieval_the_page_says_who_leads_or_the_mean_of_the_only_model():
+    scores = pd.DataFrame(
+        {
+            "direction": ["t2i", "t2i", "t2i", "t2i", "i2t"],
+            "lang": ["de", "sw", "de", "sw", "de"],
+            "model": ["ours", "ours", "second", "second", "second"],
+            "value": [0.5, 0.4, 0.2, 0.1, 0.9],
+        }
+    )
+    assert this_run.retrieval_finding(scores, "a").endswith(
+        "ours has the highest recall@1 on a in 2 of 2 languages"
+    )
+    assert this_run.retrieval_finding(scores[:2], "a").endswith(
+        "ours has a mean recall@1 of 45.0 % on a"
+    )
+
+
+def test_real_models_come_first_with_resource_groups_and_the_miniature_has_levels():
+    rows = {"metric": "accuracy@1", "variant": "", "value": 0.5, "items": 4}
+    small = pd.DataFrame(
+        {"model": "picto-en", "title": "a", "dataset": "a", "lang": ["de"], "order": 0}
+    )
+    real = small.assign(model="bridge-lite2", title="b", dataset="b")
+    levels = {"many captions": ["de"]}
+    found = this_run._accuracy(
+        [(small.assign(**rows), levels), (real.assign(**rows), {})]
+    )
+    assert found["title"].tolist() == ["b", "a"]
+    assert found["miniature"].tolist() == [False, True]
+    assert found["group"].tolist() == ["high", "many captions"]
+    assert found["top5"].isna().all()

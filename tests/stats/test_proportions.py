@@ -64,3 +64,15 @@ def test_shares_of_different_sets_have_no_number_of_cases():
         InputError, match="No number of cases from 2 to 50 makes all 2 shares whole"
     ):
         smallest_denominator([1 / 101, 1 / 103], 2, 50)
+
+
+def test_chance_corrected_accuracy_is_0_for_guessing_and_1_for_correct_answers_alone():
+    accuracy, n_classes = [0.1, 0.25, 1.0, 0.0, 0.25], [10, 10, 10, 2, 1000]
+    found = proportions.chance_corrected(accuracy, n_classes)
+    assert found.tolist() == pytest.approx([0, 0.15 / 0.9, 1, -1, 0.249 / 0.999])
+
+
+def test_one_class_cannot_be_guessed_wrongly_and_none_is_a_mistake():
+    assert np.isnan(proportions.chance_corrected([1.0], [1])).all()
+    with pytest.raises(InputError, match="at least 1 class"):
+        proportions.chance_corrected([0.5], [0])

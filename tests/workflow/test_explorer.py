@@ -188,6 +188,7 @@ def small() -> dict:
         ("xm.t2i", "Image retrieval", "recall@1", "released"),
         ("im", "Image classification", "top-1 accuracy", "released"),
         ("run.pictograms", "Image classification", "top-1 accuracy", "run"),
+        ("run.photos", "Image classification", "top-1 accuracy", "run"),
     ]
     models = [
         ("alpha", "Alpha", 100, 10, "2023-05", "MIT", "open", False, "embedding"),
@@ -207,6 +208,7 @@ def small() -> dict:
         (1, 2, 0, 0.6, None, None, 0, None),
         (2, 4, 0, 0.7, 0.6, 0.8, 40, 0.125),
         (2, 4, 2, 0.2, 0.1, 0.3, 40, 0.125),
+        (3, 0, 0, 0.4, 0.3, 0.5, 100, 0.01),
     ]
     names = [
         "model",
@@ -484,6 +486,21 @@ def test_the_miniature_is_off_until_it_is_asked_for(view):
     view.open("#lang=ha")
     assert view.column("title") == ["tiny (miniature)"]
     assert "the page on" not in view.text("verdict")
+
+
+@page_test
+def test_the_results_of_a_run_are_marked_and_its_real_models_are_not_the_miniature(
+    view,
+):
+    view.open("#lang=de&benchmark=run.photos")
+    assert not view.field("miniature").is_selected()
+    assert view.column("title") == ["Alpha"]
+    assert "Evaluated in this run: no released result." in view.text("count")
+    view.open("#lang=de&benchmark=run.pictograms")
+    assert view.field("miniature").is_selected()
+    assert view.column("title") == ["tiny (miniature)"]
+    view.open("#lang=de&benchmark=im")
+    assert "Evaluated in this run" not in view.text("count")
 
 
 @page_test

@@ -96,7 +96,7 @@
     }
     // A language or a benchmark that only the miniature has, named in the address, asks for it.
     const small = state.lang[0] !== "all" && !state.lang.some((code) => real.has(code));
-    if (small || boards.get(state.benchmark)?.origin === "run") state.miniature = true;
+    if (small || (state.benchmark && !rows.some((row) => row.board.id === state.benchmark && !row.miniature))) state.miniature = true;
     update(notes);
   }
 
@@ -143,6 +143,7 @@
     part("count").textContent = `${count(shown.length, "result")} of ${count(distinct(shown, "model"), "model")}`
       + (all || state.lang.length > 1 ? ` in ${count(distinct(shown, "code"), "language")}.` : ".")
       + (unknown ? ` Left out: ${count(unknown, "model")} for which nobody states what is filtered.` : "")
+      + (chosen?.origin === "run" ? " Evaluated in this run: no released result." : "")
       + (shown.some((row) => row.above === 0) ? ` ▽: not above ${chosen.baseline_name}.` : "");
     tabulate(distinct(shown, "code") > 1);
     draw();

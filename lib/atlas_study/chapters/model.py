@@ -14,11 +14,12 @@ from babelatlas.base import tables
 from babelatlas.datasets import registry as data_sets
 from babelatlas.models import registry as model_list
 from babelatlas.report import figures, formatting
-from babelatlas.stats import bootstrap
+from babelatlas.stats import bootstrap, proportions
 
 OTHERS = "minus mean of other models"
 OTHER_LANGUAGES = "minus its own other languages"
 LEAST_LANGUAGES = 3  # of a group that has an interval
+MOST_GROUPS = 20  # in a figure
 DIFFERENCE = ["name", "against", "value", "ci_low", "ci_high", "p", "n"]
 AMBIGUITY_METRICS = ["TC", "IC", "GTC", "GIC"]
 LONGEST = 80  # characters of a setting in the record of a run
@@ -79,13 +80,31 @@ def with_others(scores: pd.DataFrame, model: str) -> pd.DataFrame:
     )
 
 
+def above_guessing(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return scores with those of accuracy above guessing
+    (`proportions.chance_corrected`); `measure` says what each is.
+
+    `scores`: as `with_others` gives them.
+    """
+    is_accuracy = scores["metric"] == "accuracy@1"
+    classes = scores["items"].where(is_accuracy, np.inf)
+    columns = ["value", "ci_low", "ci_high", "others"]
+    corrected = {
+        column: proportions.chance_corrected(scores[column], classes)
+        for column in columns
+    }
+    measure = scores["metric"].where(~is_accuracy, "accuracy above guessing")
+    return scores.assign(**corrected, measure=measure)
+
+
 def draw_profile(scores: pd.DataFrame) -> Axes:
     """Draw the scores of one model on one board by language, those of the others below.
 
-    `scores`: as `with_others` gives them; the groups of languages stand in their order.
+    `scores`: as `above_guessing` gives them; the groups of languages stand in their
+    order.
     """
     groups = list(scores["group"].cat.categories)
-    return figures.profile(scores, groups, scores["metric"].iloc[0])
+    return figures.profile(scores, groups, scores["measure"].iloc[0])
 
 
 def ranks(
@@ -149,6 +168,14 @@ def differences(
             part.insert(6, "p_holm", ba.holm(part["p"]))
             parts.append(part.assign(kind=kind, title=title))
     return pd.concat(parts, ignore_index=True)
+
+
+def of_large_groups(differences: pd.DataFrame, most: int = MOST_GROUPS) -> pd.DataFrame:
+    """Return the rows of the groups with the most languages, in the order of the table:
+    as many as a figure of one screen can name.
+    """
+    sizes = differences.groupby("name", sort=False)["n"].max()
+    return differences[differences["name"].isin(sizes.nlargest(most).index)]
 
 
 def _of_groups(

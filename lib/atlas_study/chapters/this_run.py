@@ -9,7 +9,8 @@ from matplotlib.axes import Axes
 
 import babelatlas as ba
 from atlas_build import merged
-from babelatlas.analysis import leaderboard, outcomes
+from atlas_study.chapters import this_run_languages as languages_of_run
+from babelatlas.analysis import all_results, leaderboard, outcomes
 from babelatlas.base import paths, tables
 from babelatlas.datasets import registry as data_sets
 from babelatlas.evaluation import retrieval
@@ -24,7 +25,7 @@ TIES = {
     "expected": "recall@1 (%)",
     "high": "all ties won (%)",
 }
-MOST_LANGUAGES = 30  # in a figure of retrieval
+MOST_RANKED = 25  # models in a figure of ranks: more do not fit one screen
 NOT_IN_TABLE = ("recall@1", "recall@5", "median rank")
 
 
@@ -34,8 +35,7 @@ class Results(NamedTuple):
     scores: (
         pd.DataFrame
     )  # those that models are compared by, with language and cell (text)
-    accuracy: pd.DataFrame  # of them top-1 accuracy, with group and top5
-    group_means: pd.DataFrame  # of accuracy, by title, model and group
+    accuracy: pd.DataFrame  # top-1 accuracy, with group, top5 and miniature
     all_scores: pd.DataFrame  # schema `languages`
     ranked: pd.DataFrame  # rankings in all and in groups of languages
     board_scores: pd.DataFrame  # the same, schema `scores`
@@ -58,8 +58,7 @@ class Ranking(NamedTuple):
 class Retrieval(NamedTuple):
     """Retrieval in both directions; `chance` is None where there is none."""
 
-    recall: pd.DataFrame  # recall@1 with language, way, name (of model and variant)
-    best: pd.DataFrame  # of them the languages with the highest means, by data set
+    recall: pd.DataFrame  # recall@1: language, group, way, name (model, variant)
     chance: pd.Series | None  # percent, by dataset, lang, direction
     tables: dict[str, pd.DataFrame]  # way -> every language, as a page shows it
     ties: pd.DataFrame  # as a page shows it
@@ -75,6 +74,9 @@ def read(
 ) -> Results:
     """Return the results of a run with their intervals: of `models` on `datasets`, and
     those of others that were added to it.
+
+    `accuracy` also has the real models that the run evaluated on shipped image vectors,
+    which are not ranked.
     """
     theirs = merged.files(results)
     ranked, pairs = leaderboard.summary(
@@ -82,17 +84,14 @@ def read(
     )
     files = outcomes.files(results, models, datasets)
     all_scores = outcomes.scores_of(files, n_resamples, seed)
-    scores = outcomes.main(all_scores)
-    scores = scores.assign(
-        language=scores["lang"].map(ba.language_name),
-        order=scores["model"].map(models.index),
-        cell=ba.intervals(scores),
+    scores = _described(all_scores, models)
+    stored = _stored_files(results)
+    of_stored = _described(
+        outcomes.scores_of(stored, n_resamples, seed), list(stored["model"].unique())
     )
-    accuracy = _accuracy(scores, tiers)
     return Results(
         scores=scores,
-        accuracy=accuracy,
-        group_means=group_means(accuracy, n_resamples, seed),
+        accuracy=_accuracy([(of_stored, {}), (scores, tiers)]),
         all_scores=all_scores,
         ranked=ranked,
         board_scores=leaderboard.table(ranked),
@@ -103,43 +102,135 @@ def read(
     )
 
 
+def _described(scores: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
+    """Return the scores that models are compared by, with language, order (of
+    `models`) and cell (text).
+    """
+    scores = outcomes.main(scores)
+    return scores.assign(
+        language=scores["lang"].map(ba.language_name),
+        order=scores["model"].map(models.index),
+        cell=ba.intervals(scores),
+    )
+
+
+def _stored_files(results: str) -> pd.DataFrame:
+    """Return the tables of real models that were evaluated on shipped image vectors, as
+    `outcomes.files` lists tables.
+    """
+    rows = []
+    for path in tables.of_run(results, "stored/*.parquet"):
+        names = pd.read_parquet(path, columns=["model", "dataset"]).iloc[0]
+        rows.append((names["model"], names["dataset"], "zeroshot", str(path)))
+    return pd.DataFrame(rows, columns=["model", "dataset", "task", "path"])
+
+
+def only_miniature(models: Sequence[str]) -> bool:
+    """Return whether a run evaluates no models but the miniature's, besides those on
+    shipped image vectors.
+    """
+    return not model_list.real_models(list(models))
+
+
+def introduction(results: Results, models: Sequence[str]) -> str:
+    """Return what stands above the first section, in MyST: the mark of a page on which
+    real and miniature models stand side by side, or that no real model was evaluated,
+    and where the explorer shows the results.
+    """
+    text = results.caution if not only_miniature(models) else ""
+    has_real = (~results.accuracy["miniature"].astype(bool)).any()
+    if only_miniature(models) and not has_real:
+        text = (
+            "This run evaluated no real model: what follows is the miniature's. [Your"
+            " own model](own-model) says how to add one."
+        )
+    return f"{text}\n\n{_to_explorer(results.all_scores)}"
+
+
+def _to_explorer(scores: pd.DataFrame) -> str:
+    """Return where the explorer shows the scores of a run (a `languages` table)."""
+    boards = all_results.run_results(all_results.boards(scores), {})
+    address = f"explorer.html#lang=all&benchmark={boards['id'].iloc[0]}"
+    return (
+        f'<a href="{address}">The explorer</a> shows the results of this run, too, as'
+        " benchmarks that end in “(this run)”."
+    )
+
+
+def takeaway(above: pd.DataFrame, boards: pd.DataFrame) -> str:
+    """Return the answer of the chapter, of the first data set: in how many languages a
+    model is better than guessing, in a run without classification the highest mean.
+
+    `above`: of `this_run_languages.above_guessing`, real models first; `boards`: the
+    rankings over all languages.
+    """
+    if len(above):
+        of_first = above[above["title"] == above["title"].iloc[0]]
+        return f"{languages_of_run.finding(of_first)}."
+    first = boards.iloc[0]
+    languages = ba.counted(first["n"], "language")
+    percent = 100 * first["value"]
+    return (
+        f"On {first['title']}, {first['model']} has a mean recall@1 of {percent:.1f} %"
+        f" over {languages}."
+    )
+
+
+def retrieval_finding(scores: pd.DataFrame, dataset: str) -> str:
+    """Return in a sentence without its full stop which model finds images best by
+    their captions, in how many languages.
+
+    `scores`: of `retrieved`, on one data set, with the column model.
+    """
+    to_image = scores[scores["direction"] == "t2i"]
+    model, n_best = lead_of(to_image, "lang")
+    if len(set(to_image["model"])) == 1:
+        mean = 100 * to_image["value"].mean()
+        return f"From text to image, {model} has a mean recall@1 of {mean:.1f} % on {dataset}"
+    languages = ba.counted(to_image["lang"].nunique(), "language")
+    return (
+        f"From text to image, {model} has the highest recall@1 on {dataset} in {n_best}"
+        f" of {languages}"
+    )
+
+
 # Classification
 # ----------------------------------------------------------------------------------
 
 
-def _accuracy(scores: pd.DataFrame, tiers: dict[str, list[str]]) -> pd.DataFrame:
-    """Return top-1 accuracies with the group of each language and top5, by data set,
-    model and group.
+def _accuracy(scores: Sequence[tuple[pd.DataFrame, dict]]) -> pd.DataFrame:
+    """Return top-1 accuracies with the group of each language, level (what the groups
+    are), top5, and whether all models of the data set are the miniature's; real models
+    first, by data set, model and group.
+
+    `scores`: tables with the groups of their languages, {} for the paper's.
     """
+    parts = []
+    for table, tiers in scores:
+        by_title = table[table["metric"] == "accuracy@1"].groupby("title")
+        parts += [_of_board(part, table, tiers) for _, part in by_title]
+    if not parts:
+        return scores[0][0][:0].assign(group="", level="", top5=0.0, miniature=False)
+    parts.sort(key=lambda part: part["miniature"].iloc[0])  # stable
+    return pd.concat(parts, ignore_index=True)
+
+
+def _of_board(
+    accuracy: pd.DataFrame, scores: pd.DataFrame, tiers: dict[str, list[str]]
+) -> pd.DataFrame:
+    """Return the accuracies of one data set as `_accuracy` does; `scores` has top 5."""
     key = ["dataset", "variant", "model", "lang"]
-    accuracy = scores[scores["metric"] == "accuracy@1"]
     top5 = scores[scores["metric"] == "accuracy@5"].set_index(key)["value"]
     top5 = top5.reindex(pd.MultiIndex.from_frame(accuracy[key]))
+    level = "training-data level" if tiers else "resource group of Babel-ImageNet"
     accuracy = accuracy.assign(
-        group=leaderboard.tiers(accuracy["lang"], tiers), top5=top5.to_numpy()
+        group=leaderboard.tiers(accuracy["lang"], tiers),
+        level=level,
+        top5=top5.to_numpy(),
+        miniature=languages_of_run.is_miniature(accuracy),
     )
-    return accuracy.sort_values(["title", "order", "group", "lang"], ignore_index=True)
-
-
-def group_means(accuracy: pd.DataFrame, n_resamples: int, seed: int) -> pd.DataFrame:
-    """Return the mean accuracy of each model in each group of languages: model, group,
-    value, ci_low, ci_high, n, title.
-
-    The interval is over languages, of a group of one language over classes.
-    """
-    key = ["model", "group"]
-    parts = []
-    for title, part in accuracy.groupby("title", sort=False):
-        means = ba.group_means(part, n_resamples=n_resamples, seed=seed, shares=True)
-        means = means.set_index(key)
-        single = means.index[means["n"] == 1]
-        over_classes = part.set_index(key)[["ci_low", "ci_high"]].loc[single]
-        means = means.fillna(over_classes).reset_index()
-        parts.append(means.assign(title=title))
-    columns = [*key, "value", "ci_low", "ci_high", "n", "title"]
-    return (
-        pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
-    )
+    accuracy = accuracy.sort_values(["order", "group", "lang"], ignore_index=True)
+    return accuracy.astype({"group": str})
 
 
 def lead_of(scores: pd.DataFrame, unit: str, model: str = "model") -> tuple[str, int]:
@@ -244,7 +335,9 @@ def means_by_label(accuracy: pd.DataFrame) -> pd.Series:
 # ----------------------------------------------------------------------------------
 
 
-def retrieved(scores: pd.DataFrame, files: pd.DataFrame) -> Retrieval:
+def retrieved(
+    scores: pd.DataFrame, files: pd.DataFrame, tiers: dict[str, list[str]]
+) -> Retrieval:
     """Return how the models retrieve, what chance gives, and how often queries are
     tied.
     """
@@ -260,11 +353,8 @@ def retrieved(scores: pd.DataFrame, files: pd.DataFrame) -> Retrieval:
     )
     chance, ties = _chance_and_ties(files.loc[files["task"] == "retrieval", "path"])
     recall = found[found["metric"] == "recall@1"].reset_index(drop=True)
-    by_dataset = recall.groupby("dataset", sort=False)
-    best = [best_languages(part, MOST_LANGUAGES) for _, part in by_dataset]
     return Retrieval(
-        recall=recall,
-        best=pd.concat(best) if best else recall,
+        recall=_with_chance(recall, chance, tiers),
         chance=chance,
         tables={
             WAYS[direction]: _every_language(part, chance, direction)
@@ -272,6 +362,25 @@ def retrieved(scores: pd.DataFrame, files: pd.DataFrame) -> Retrieval:
         },
         ties=ties,
     )
+
+
+def _with_chance(
+    recall: pd.DataFrame, chance: pd.Series | None, tiers: dict[str, list[str]]
+) -> pd.DataFrame:
+    """Return recall@1 with the group of each language, chance (a fraction), and whether
+    the interval is above it, sorted by data set, model and group.
+    """
+    if chance is None:
+        return recall
+    units = pd.MultiIndex.from_frame(recall[["dataset", "lang", "direction"]])
+    recall = recall.assign(
+        group=leaderboard.tiers(recall["lang"], tiers),
+        chance=chance.reindex(units).to_numpy() / 100,
+    )
+    order = ["dataset", "order", "name", "group", "lang"]
+    recall = recall.sort_values(order, kind="stable", ignore_index=True)
+    is_above = recall["ci_low"] > recall["chance"]
+    return recall.assign(is_above=is_above).astype({"group": str})
 
 
 def _chance_and_ties(files: Sequence[str]) -> tuple[pd.Series | None, pd.DataFrame]:
@@ -327,15 +436,6 @@ def _every_language(
     table = table.reset_index().sort_values("language", kind="stable")
     table = table[["language", "name", *columns, "dataset"]]
     return table.rename(columns={"name": "model", "dataset": "data set"})
-
-
-def best_languages(recall: pd.DataFrame, n_languages: int) -> pd.DataFrame:
-    """Return the rows of the languages with the highest means, those first."""
-    means = recall.groupby("language")["value"].mean()
-    order = list(means.sort_values(ascending=False, kind="stable").index[:n_languages])
-    return recall[recall["language"].isin(order)].sort_values(
-        "language", key=lambda names: names.map(order.index), kind="stable"
-    )
 
 
 # Ranking
@@ -424,29 +524,14 @@ def _protocol(
     return f"{text}\n\nTraining-data levels: {levels}; *other*: all other languages."
 
 
-# Figures: each returns the first Axes
+# Figures
 # ----------------------------------------------------------------------------------
 
 
-def draw_group_means(means: pd.DataFrame) -> Axes:
-    """Draw the means of one board by group of languages and model."""
-    return figures.group_means(means.drop(columns="title"))[0]
-
-
-def draw_every_language(accuracy: pd.DataFrame) -> Axes:
-    """Draw the accuracies of one board by language and model, by group of languages,
-    those of the first model that are highest on top.
-    """
-    rows = accuracy.sort_values(
-        ["group", "order", "value"], ascending=[True, True, False]
-    )
-    return figures.language_heatmap(rows, "language")[0]
-
-
 def draw_ranks(board: pd.DataFrame) -> Axes:
-    """Draw ranks, letters and means of the models of one board."""
+    """Draw ranks, letters and means of the best models of one board."""
     metric = board["metric"].iloc[0].split()[-1]
-    return figures.ranks(board, metric)[0]
+    return figures.ranks(board.head(MOST_RANKED), metric)[0]
 
 
 # What is written

@@ -117,3 +117,24 @@ def smallest_denominator(
         f"No number of cases from {at_least} to {at_most} makes all {len(shares)}"
         " shares whole."
     )
+
+
+def chance_corrected(accuracy: np.ndarray, n_classes: np.ndarray) -> np.ndarray:
+    """Return accuracy above guessing: (a − 1/C) / (1 − 1/C) for C classes.
+
+    Guessing has 0, correct answers alone have 1, worse than guessing is negative; a
+    single class, which cannot be guessed wrongly, has NaN. It is scikit-learn's
+    `balanced_accuracy_score(adjusted=True)` where each class has as many images.
+    Raises InputError for fewer classes than 1.
+
+    >>> chance_corrected(np.array([0.25, 0.25, 0.1, 1.0]), np.array([10, 1000, 10, 2]))
+    array([0.16666667, 0.24924925, 0.        , 1.        ])
+    """
+    if np.any(np.asarray(n_classes) < 1):
+        raise InputError(
+            "Accuracy above guessing needs at least 1 class, got fewer: leave out what"
+            " has no class."
+        )
+    guessing = 1 / np.asarray(n_classes, float)
+    room = np.where(guessing < 1, 1 - guessing, np.nan)
+    return (np.asarray(accuracy, float) - guessing) / room

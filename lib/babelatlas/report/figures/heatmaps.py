@@ -13,28 +13,40 @@ from matplotlib.colorbar import Colorbar
 from babelatlas.report.figures.look import SEQUENTIAL, in_order, percent_axis, with_data
 
 MANY_NAMES = 16  # panels with more names than this stand below one another
+# Inches: of the names of rows, and of a column at most.
+NAMES_WIDTH = 2.4
+COLUMN_WIDTH = 0.45
 DARK_BELOW = 0.6  # of the range of colours: below, texts of cells are white
 SMALL_PANEL = 3  # rows; below a larger panel the names of columns are written again
 
 
-def language_heatmap(table: pd.DataFrame, label: str = "lang") -> np.ndarray:
-    """Draw accuracy by language (rows) and model (columns), a panel for each group;
+def language_heatmap(
+    table: pd.DataFrame,
+    label: str = "lang",
+    models: Sequence[str] = (),
+    top: float | None = None,
+    measure: str = "accuracy",
+) -> np.ndarray:
+    """Draw a measure by language (rows) and model (columns), a panel for each group;
     return the Axes.
 
     `table`: model, group, value (fraction) and the column `label` that names the rows.
-    Rows and columns stand in the order of the table, resource groups from "very low" to
-    "high". Cells without a value stay blank.
+    Rows stand in the order of the table, columns in that of `models`, else of the table,
+    resource groups from "very low" to "high". Cells without a value stay blank. The
+    lightest colour is that of `top`, else of the highest value: figures with the same
+    `top` compare.
     """
-    models = table["model"].unique()
+    models = list(models) or table["model"].unique()
+    top = table["value"].max() if top is None else top
     groups = in_order(table["group"])
-    top = table["value"].max()
     n_rows = [table.loc[table["group"] == group, label].nunique() for group in groups]
+    width = min(7.2, NAMES_WIDTH + COLUMN_WIDTH * len(models))
     _, axes = plt.subplots(
         len(groups),
         1,
         squeeze=False,
         layout="constrained",
-        figsize=(7.2, 0.185 * sum(n_rows) + 1.15 * len(groups) + 0.8),
+        figsize=(width, 0.185 * sum(n_rows) + 1.15 * len(groups) + 0.8),
         height_ratios=n_rows,
     )
     for place, (axis, group) in enumerate(zip(axes[:, 0], groups, strict=True)):
@@ -45,7 +57,7 @@ def language_heatmap(table: pd.DataFrame, label: str = "lang") -> np.ndarray:
         has_column_names = place == 0 or n_rows[place - 1] > SMALL_PANEL
         _name_columns_above(axis, models, has_column_names)
         _write_group(axis, group)
-    colour_bar = _add_colour_bar(axes, colours, "accuracy", pad=0.01)
+    colour_bar = _add_colour_bar(axes, colours, measure, pad=0.01)
     percent_axis(colour_bar.ax, "x")
     return with_data(axes[:, 0], table)
 
