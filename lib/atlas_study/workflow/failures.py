@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from atlas_study.workflow import config as configs
+from atlas_study.workflow import step_logs
 from atlas_study.workflow.notebooks import STOPPED
 from atlas_study.workflow.plan import TITLE_PAGE, run_name
 from babelatlas.report.formatting import counted, escape, literal
@@ -105,43 +106,10 @@ def failed(
     logs = logs_since(folder, began)
     if any(lines[-1:] == [STOPPED] for lines in logs.values()):
         return []
-    steps = [page for page in pages if page in logs and not _is_done(logs[page])]
-    return [Failure(page, _reason(logs[page])) for page in steps]
-
-
-def _is_done(lines: list[str]) -> bool:
-    return any(line.startswith("done: ") for line in lines[-3:])
-
-
-def reason_in(log: str | os.PathLike) -> str:
-    """Return why a step failed, as its log says."""
-    path = Path(log)
-    if not path.is_file():
-        return "It never began: its log is not there."
-    return _reason(path.read_text(encoding="utf-8", errors="replace").splitlines())
-
-
-def _reason(lines: list[str]) -> str:
-    """Return why a step failed, as its log says."""
-    at = next(
-        (number for number, line in enumerate(lines) if line.startswith("failed: ")),
-        None,
-    )
-    if at is None:
-        return "Its process was ended from outside: it was killed, or memory ran out."
-    told = lines[at:]
-    copy = next(
-        (
-            number
-            for number, line in enumerate(told)
-            if line.startswith("The copy as far as it got")
-        ),
-        None,
-    )
-    if copy:  # above it stand the code of the cell and, last, the error
-        return told[copy - 1]
-    _, _, reason = " ".join(told).removeprefix("failed: ").partition(": ")
-    return " ".join(reason.split())
+    steps = [
+        page for page in pages if page in logs and not step_logs.is_done(logs[page])
+    ]
+    return [Failure(page, step_logs.reason(logs[page])) for page in steps]
 
 
 def command(config: str | os.PathLike) -> str:

@@ -19,7 +19,7 @@ from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
 
-from atlas_study.workflow import failures
+from atlas_study.workflow import step_logs
 from atlas_study.workflow.run_notebook import QUIET
 
 NAME = "lines"
@@ -154,7 +154,7 @@ class LogHandler(LogHandlerBase):
 
     def _fail(self, record: LogRecord) -> None:
         log = next(iter(record.log or []), "")
-        reason = failures.reason_in(log) if log else "it has no log."
+        reason = step_logs.reason_in(log) if log else "it has no log."
         name = Path(log).stem or record.rule_name
         where = f" (its log: {log})" if log else ""
         _write(f"  failed: {name}: {reason}{where}")
