@@ -5,6 +5,8 @@ stand in one file a kind.
 
 from babelatlas.report.figures.bars import stacked_shares
 from babelatlas.report.figures.curves import at_least, by_classes
+from babelatlas.report.figures.charts import Axis, chart, chart_points
+from babelatlas.report.figures.forests import forest, group_means, ranks, steps
 from babelatlas.report.figures.heatmaps import (
     language_heatmap,
     overlap_heatmap,
@@ -12,11 +14,8 @@ from babelatlas.report.figures.heatmaps import (
 )
 from babelatlas.report.figures.intervals import (
     class_counts,
-    forest,
-    group_means,
     means_with_intervals,
     profile,
-    ranks,
     strips,
 )
 from babelatlas.report.figures.look import (
