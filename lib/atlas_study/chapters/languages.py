@@ -4,6 +4,8 @@ import pandas as pd
 
 from babelatlas.analysis import all_results
 from babelatlas.base import languages, released
+from babelatlas.report import figures
+from babelatlas.report.formatting import intervals
 
 
 def best_by_language(codes: list[str]) -> pd.DataFrame:
@@ -37,3 +39,29 @@ def best_by_language(codes: list[str]) -> pd.DataFrame:
         kind="stable",
         ignore_index=True,
     )
+
+
+def places_of_best(best: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """Return the best results on the data set that has the most languages, with the
+    place of each language, and the title of that data set.
+
+    `best`: as of `best_by_language`, not empty. Columns: its own, latitude, longitude
+    (degrees, NaN where not known) and text (language, model and result).
+    """
+    title = best["data set"].value_counts().index[0]
+    rows = best[best["data set"] == title].reset_index(drop=True)
+    world = languages.world()
+    codes = languages.table().set_index("code")["glottocode"]
+    places = world.set_index("glottocode")[["latitude", "longitude"]]
+    rows = rows.join(places, on=rows["lang"].map(codes).rename("glottocode"))
+    text = rows["language"] + "\nbest open model: " + rows["title"] + "\n"
+    return rows.assign(text=text + intervals(rows) + " %"), title
+
+
+def map_chart(places: pd.DataFrame) -> dict:
+    """Return the map of `places_of_best` as one explores it (`figures.chart`)."""
+    rows = places.assign(series=figures.accuracy_steps(places["value"]))
+    order = {name: place for place, name in enumerate(figures.step_looks())}
+    rows = rows.sort_values("series", key=lambda names: names.map(order), kind="stable")
+    points = figures.chart_points(rows, rows["text"])
+    return figures.chart("map", points, looks=figures.step_looks())

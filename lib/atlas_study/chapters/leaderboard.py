@@ -246,12 +246,47 @@ def show_own(
         finding = f"{row['different']} of {row['pairs']} pairs of models differ"
         over = f"{row['n']} languages"
         axes = figures.ranks(ranked, "mean")
-        caption = f"""<b>On {row["title"]}, {finding} significantly.</b> Rank and mean over
+        caption = f"""<b>On {row["title"]}, {finding} significantly.</b> Mean over
         n = {over} of {row["families"]} families, with 95 % intervals over families and
-        images; models that share a column of dots do not differ significantly."""
+        images. A group begins with the first model that is significantly below the first
+        of the group before."""
         alt = f"On {row['title']}, {finding} significantly; {row['best']} is first."
         shown.append(figures.show(axes[0], caption=caption, alt=alt))
     return shown
+
+
+def board_chart(best: pd.DataFrame) -> dict:
+    """Return the best models of a board as a chart that one explores (`figures.chart`).
+
+    `best`: of `MainBoard`.
+    """
+    metric = best["metric"].iloc[0]
+    facts = [
+        f"{row.title}\nmean {metric} {row.text} %\nrank {row.ranks}\n{_about(row)}"
+        for row in best.itertuples()
+    ]
+    points = pd.DataFrame(
+        {
+            "y": best["title"],
+            "x": best["value"],
+            "low": best["ci_low"],
+            "high": best["ci_high"],
+            "series": figures.groups_of_models(best["letters"]),
+            "text": facts,
+            "link": best["model"].map(figures.model_link),
+        }
+    )
+    return figures.chart("rows", points, figures.Axis(f"mean {metric}", percent=True))
+
+
+def _about(row) -> str:
+    """Return size, licence and date of a model as text, without what is not stated."""
+    parts = [row.licence or "licence not stated"]
+    if pd.notna(row.parameters):
+        parts.insert(0, f"{row.parameters:,.0f} million parameters")
+    if pd.notna(row.date):
+        parts.append(f"{row.date:%Y-%m}")
+    return ", ".join(parts)
 
 
 def mean_width(rows: pd.DataFrame) -> float:

@@ -444,7 +444,7 @@ def draw_every_language(accuracy: pd.DataFrame) -> Axes:
 
 
 def draw_ranks(board: pd.DataFrame) -> Axes:
-    """Draw ranks, letters and means of the models of one board."""
+    """Draw the means of the models of one board, in groups."""
     metric = board["metric"].iloc[0].split()[-1]
     return figures.ranks(board, metric)[0]
 

@@ -5,8 +5,13 @@ stand in one file a kind.
 
 from babelatlas.report.figures.bars import stacked_shares
 from babelatlas.report.figures.curves import at_least, by_classes
-from babelatlas.report.figures.charts import Axis, chart, chart_points
-from babelatlas.report.figures.forests import forest, group_means, ranks, steps
+from babelatlas.report.figures.charts import Axis, chart, chart_points, model_link
+from babelatlas.report.figures.forests import (
+    forest,
+    group_means,
+    groups_of_models,
+    ranks,
+)
 from babelatlas.report.figures.heatmaps import (
     language_heatmap,
     overlap_heatmap,
@@ -29,7 +34,14 @@ from babelatlas.report.figures.look import (
     style,
     with_data,
 )
-from babelatlas.report.figures.maps import STEPS, accuracy_map, map_points, world_map
+from babelatlas.report.figures.maps import (
+    STEPS,
+    accuracy_map,
+    accuracy_steps,
+    map_points,
+    step_looks,
+    world_map,
+)
 from babelatlas.report.figures.pictures import contact_sheet
 from babelatlas.report.figures.scatter import (
     correlation_panels,

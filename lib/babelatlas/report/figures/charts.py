@@ -5,7 +5,9 @@ colours and shapes of the static figures; the figure next to which it stands is 
 without JavaScript, in print and as a file.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
+from urllib.parse import quote
 
 import numpy as np
 import pandas as pd
@@ -36,6 +38,7 @@ def chart(
     y: Axis = Axis(),
     reference: float | None = None,
     band: pd.DataFrame | None = None,
+    looks: Mapping[str, tuple[str, str]] | None = None,
 ) -> dict:
     """Return a chart as `show` takes it.
 
@@ -45,7 +48,8 @@ def chart(
     series (colours and shapes, as of `look_of`), panel (one below the other), low and
     high (the interval, of x in rows, else of y), before (an open circle), link (an
     address, "" for none). A point without a number is left out. `reference`: a line at
-    this number; `band`: x, y, ci_low, ci_high of a line with its band. Raises ValueError for another kind.
+    this number; `band`: x, y, ci_low, ci_high of a line with its band;
+    `looks`: colour and marker of the series that have their own. Raises ValueError for another kind.
     """
     if kind not in KINDS:
         raise ValueError(f"A chart is one of {', '.join(KINDS)}, not {kind!r}.")
@@ -59,7 +63,9 @@ def chart(
         "kind": kind,
         "x": x._asdict(),
         "y": y._asdict(),
-        "series": [_look(name, place, kind) for place, name in enumerate(names)],
+        "series": [
+            _look(name, place, kind, looks or {}) for place, name in enumerate(names)
+        ],
         "panels": in_order(table["panel"]) if "panel" in table else [],
         "reference": reference,
         "band": [] if band is None else _band(band),
@@ -86,11 +92,22 @@ def chart_points(places: pd.DataFrame, text: pd.Series) -> pd.DataFrame:
     return points.dropna(subset=["x", "y"])
 
 
-def _look(name: str, place: int, kind: str) -> dict:
+def model_link(model: str) -> str:
+    """Return the address of a model in the explorer.
+
+    >>> model_link("ViT-B-32 x")
+    'explorer.html#models=ViT-B-32%20x'
+    """
+    return f"explorer.html#models={quote(model, safe='')}"
+
+
+def _look(
+    name: str, place: int, kind: str, looks: Mapping[str, tuple[str, str]]
+) -> dict:
     """Return name, colour, shape and dashes of a series, as the static figures have
     them.
     """
-    colour, marker = look_of(name, place)
+    colour, marker = looks.get(name) or look_of(name, place)
     if kind == "steps":
         colour = line_of(place)["color"]
     dash = DASHES[place % len(DASHES)]

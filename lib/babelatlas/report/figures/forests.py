@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 
 from babelatlas.report.figures.look import (
     COLOURS,
-    PHONE_WIDTH,
     Forms,
+    below_one_another,
     in_order,
     legend_below,
     look_of,
@@ -75,7 +75,7 @@ def forest(
 
     `table`: label, value, ci_low, ci_high (NaN where there is no interval), where named
     `panel` (panels side by side) and `series` (colours and markers within a row), and,
-    if it has it, `before` (an open circle). All are drawn in the order of the table, the
+    if it has it, `open_circle` (what to compare the value with). All are drawn in the order of the table, the
     first on top; resource groups always stand from "very low" to "high", then English,
     here and in every figure (`look.in_order`). `reference` draws a vertical line: one
     number, or one for each panel. Rows beyond the first `MOST_ROWS` become a second
@@ -86,17 +86,15 @@ def forest(
 
 
 def ranks(table: pd.DataFrame, label: str = "mean accuracy") -> np.ndarray:
-    """Draw a leaderboard: the models' means with their intervals, in steps of which each
-    begins with the first model that is significantly below the first of the step before.
+    """Draw a leaderboard: the models' means with their intervals, in the groups of
+    `groups_of_models`.
 
     `table`, the best first: model, value, ci_low, ci_high (fractions; NaN where there
     is no interval), letters (as `compact_letters` gives them). Returns the Axes, of
     which there is one.
     """
-    step = steps(table["letters"])
-    sizes = step.value_counts()
-    names = [f"step {number} ({counted(sizes[number], 'model')})" for number in step]
-    rows = Rows(table.assign(step=names), "model", series="step", dodged=False)
+    grouped = table.assign(group_of_models=groups_of_models(table["letters"]))
+    rows = Rows(grouped, "model", series="group_of_models", dodged=False)
     axes = _drawn(rows, width=7.2)
     percent_axis(axes[0], "x").set_xlabel(label, size=10)
     least = table["ci_low"].min()
@@ -104,17 +102,17 @@ def ranks(table: pd.DataFrame, label: str = "mean accuracy") -> np.ndarray:
     return with_data(axes, table)
 
 
-def steps(letters: pd.Series) -> pd.Series:
-    """Return the step of a leaderboard on which each model stands, from 1.
+def groups_of_models(letters: pd.Series) -> pd.Series:
+    """Return the group of each model of a leaderboard, as a legend names it.
 
     `letters`: of the models, the best first; two that share a letter do not differ
-    significantly. A step begins with the first model that differs from the first of the
-    step before: within a step nothing is claimed.
+    significantly. A group begins with the first model that differs from the first one of
+    the group before: within a group nothing is claimed.
 
-    >>> steps(pd.Series(["a", "ab", "b", "bc", "c"])).tolist()
-    [1, 1, 2, 2, 3]
+    >>> groups_of_models(pd.Series(["a", "ab", "b", "bc"])).unique().tolist()
+    ['group 1 (2 models)', 'group 2 (2 models)']
     """
-    numbers = []
+    numbers: list[int] = []
     of_first: set[str] = set()
     for text in letters:
         # A letter is followed by a number where one alphabet is not enough.
@@ -124,7 +122,11 @@ def steps(letters: pd.Series) -> pd.Series:
             numbers.append(numbers[-1] + 1 if numbers else 1)
         else:
             numbers.append(numbers[-1])
-    return pd.Series(numbers, index=letters.index, dtype=int)
+    names = [
+        f"group {number} ({counted(numbers.count(number), 'model')})"
+        for number in numbers
+    ]
+    return pd.Series(names, index=letters.index, dtype=str)
 
 
 def group_means(table: pd.DataFrame, series: str = "") -> np.ndarray:
@@ -206,17 +208,12 @@ def _below_one_another(rows: Rows, labels: Sequence[str]) -> np.ndarray:
     row_height = max(rows.row_height(), LINE_HEIGHT * lines + 0.1)
     heights = [row_height * len(names) for names in shown]
     legend = 0.22 * len(rows.names()) if rows.series else 0
-    size = (PHONE_WIDTH, sum(heights) + 0.65 * len(panels) + 0.4 + legend)
-    figure = Figure(figsize=size, layout="constrained")
-    axes = figure.subplots(
-        len(panels), 1, squeeze=False, gridspec_kw={"height_ratios": heights}
-    )[:, 0]
+    height = sum(heights) + 0.65 * len(panels) + 0.4 + legend
+    figure, axes = below_one_another(panels, height, heights)
     for axis, title, names, written in zip(axes, panels, shown, texts, strict=True):
         _draw_panel(axis, rows, title, names)
         axis.set_yticks(range(len(names)), written)
         axis.set_ylim(len(names) - 0.5, -0.5)
-        axis.set_title(title, size=10.5)
-        axis.tick_params(labelsize=9)
     _add_legend(figure, axes[0], rows, at_top=True, ncols=1)
     return axes
 
@@ -270,6 +267,6 @@ def _draw_values(
     )
     look = {"linestyle": "", "markersize": 5}
     axis.plot(part["value"], y, marker, color=colour, label=name, **look)
-    if "before" in part:
+    if "open_circle" in part:
         edge = {"color": "white", "markeredgecolor": COLOURS[0]}
-        axis.plot(part["before"], y, "o", **edge, **look)
+        axis.plot(part["open_circle"], y, "o", **edge, **look)

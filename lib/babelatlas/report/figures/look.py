@@ -116,6 +116,22 @@ def side_by_side(
     return figure, axes[0]
 
 
+def below_one_another(
+    titles: Sequence[str], height: float, heights: Sequence[float] | None = None
+) -> tuple[Figure, np.ndarray]:
+    """Return a figure for a phone, with panels one below the other, and its Axes, each
+    with its title; `heights`: of the panels, relative to one another.
+    """
+    figure = Figure(figsize=(PHONE_WIDTH, height), layout="constrained")
+    axes = figure.subplots(
+        len(titles), 1, squeeze=False, gridspec_kw={"height_ratios": heights}
+    )[:, 0]
+    for axis, title in zip(axes, titles, strict=True):
+        axis.set_title(title, size=10.5)
+        axis.tick_params(labelsize=9)
+    return figure, axes
+
+
 def log_axis(
     axis: Axes, which: str, ticks: Sequence[float], texts: Sequence[str] | None = None
 ) -> None:
@@ -179,18 +195,24 @@ class Forms(NamedTuple):
     n_rest: int = 0
 
 
-def with_forms(axes: np.ndarray, forms: Forms) -> np.ndarray:
+def with_forms(
+    axes: Axes | np.ndarray, forms: Forms, share: str = "x"
+) -> Axes | np.ndarray:
     """Give the figure of some Axes further forms, which `show` shows; return the Axes.
 
-    Limits, scales and ticks of the x axes are shared from here on, panel by panel; what
-    the axes say is written onto all forms when the figure is shown.
+    Limits, scales and ticks of the axes `share` ("x", "xy" or "") are shared from here
+    on, panel by panel; what the x axes say is written onto all forms when the figure is
+    shown.
     """
     for drawn in (forms.phone, forms.rest, forms.rest_on_phone):
         if drawn is None:
             continue
-        for axis, of_figure in zip(drawn, axes, strict=True):
-            axis.sharex(of_figure)
-    axes[0].figure.atlas_forms = forms
+        for axis, of_figure in zip(drawn, np.ravel(axes), strict=True):
+            if "x" in share:
+                axis.sharex(of_figure)
+            if "y" in share:
+                axis.sharey(of_figure)
+    np.ravel(axes)[0].figure.atlas_forms = forms
     return axes
 
 
