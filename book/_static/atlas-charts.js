@@ -20,7 +20,6 @@ document.addEventListener("DOMContentLoaded", async () => {
   const ROW = 26; // pixels of a row
   const LETTER = 6.4; // and of a letter
   const LABEL_APART = 15;
-  const RIGHT_OF_LINES = 130;
   const MAP_STRETCH = 1.25; // of a degree of latitude, as in the static maps
   const LIGHTER = { "#0072B2": "#56AEE8", "#4D4D4D": "#C4C4C4", "#009E73": "#2CC99B", "#D55E00": "#F58A3C" };
   const down = { draw: (context, size) => polygon(context, [[0, 1], [-0.87, -0.5], [0.87, -0.5]], 0.88 * Math.sqrt(size)) };
@@ -121,6 +120,7 @@ document.addEventListener("DOMContentLoaded", async () => {
       .map((series) => ({ series, own: dated.filter((point) => point.series === series.name) }))
       .filter(({ own }) => own.length)
       .map(({ series, own }) => ({ series, own: [...own, { ...own.at(-1), x: end }] }));
+    const longest = d3.max(lines, ({ series }) => series.name.length);
     let height_before = Infinity;
     const labels = d3.sort(lines, ({ own }) => own.at(-1).y).map(({ series, own }) => {
       const place = Math.min(pixel(own.at(-1).y), height_before - LABEL_APART);
@@ -136,7 +136,7 @@ document.addEventListener("DOMContentLoaded", async () => {
       Plot.dot(own.slice(0, -1), { x: "x", y: "y", r: 3, symbol: SHAPES[series.marker], fill: colour(series) }),
     ]);
     return {
-      marginLeft: 52, marginTop: top, marginBottom: bottom, marginRight: Math.min(RIGHT_OF_LINES + 30, 0.36 * width), height,
+      marginLeft: 52, marginTop: top, marginBottom: bottom, marginRight: Math.min(LETTER * (longest + 4) + 12, 0.45 * width), height,
       x: { type: "utc", label: null, ticks: "year", tickFormat: "%Y" }, y: axis(spec.y, { domain }),
       marks: [...marks, ...labels, Plot.tip(dated, Plot.pointer({ x: "x", y: "y", title: "text" }))],
     };

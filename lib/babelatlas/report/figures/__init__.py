@@ -4,8 +4,8 @@ stand in one file a kind.
 """
 
 from babelatlas.report.figures.bars import stacked_shares
-from babelatlas.report.figures.curves import at_least, by_classes
 from babelatlas.report.figures.charts import Axis, chart, chart_points, model_link
+from babelatlas.report.figures.curves import at_least, by_classes
 from babelatlas.report.figures.forests import (
     forest,
     group_means,

@@ -31,11 +31,14 @@ class Axis(NamedTuple):
     scale: str = "linear"
 
 
+PLAIN = Axis()
+
+
 def chart(
     kind: str,
     points: pd.DataFrame,
-    x: Axis = Axis(),
-    y: Axis = Axis(),
+    x: Axis = PLAIN,
+    y: Axis = PLAIN,
     reference: float | None = None,
     band: pd.DataFrame | None = None,
     looks: Mapping[str, tuple[str, str]] | None = None,
@@ -48,8 +51,8 @@ def chart(
     series (colours and shapes, as of `look_of`), panel (one below the other), low and
     high (the interval, of x in rows, else of y), before (an open circle), link (an
     address, "" for none). A point without a number is left out. `reference`: a line at
-    this number; `band`: x, y, ci_low, ci_high of a line with its band;
-    `looks`: colour and marker of the series that have their own. Raises ValueError for another kind.
+    this number; `band`: x, y, ci_low, ci_high of a line with its band; `looks`: colour
+    and marker of the series that have their own. Raises ValueError for another kind.
     """
     if kind not in KINDS:
         raise ValueError(f"A chart is one of {', '.join(KINDS)}, not {kind!r}.")
@@ -128,9 +131,7 @@ def _records(table: pd.DataFrame) -> list[dict]:
                 record[name] = value.date().isoformat()
             elif isinstance(value, int | float | np.number) and np.isfinite(value):
                 record[name] = round(float(value), DECIMALS)
-        record |= {
-            name: row[name] for name in texts if isinstance(row.get(name), str)
-        }
+        record |= {name: row[name] for name in texts if isinstance(row.get(name), str)}
         records.append({name: value for name, value in record.items() if value != ""})
     return records
 

@@ -75,12 +75,13 @@ def forest(
 
     `table`: label, value, ci_low, ci_high (NaN where there is no interval), where named
     `panel` (panels side by side) and `series` (colours and markers within a row), and,
-    if it has it, `open_circle` (what to compare the value with). All are drawn in the order of the table, the
-    first on top; resource groups always stand from "very low" to "high", then English,
-    here and in every figure (`look.in_order`). `reference` draws a vertical line: one
-    number, or one for each panel. Rows beyond the first `MOST_ROWS` become a second
-    figure, which `show` folds, and on a phone panels stand one below the other; both
-    follow what is set of the x axes of the Axes returned.
+    if it has it, `open_circle` (a number to compare the value with). All are drawn in
+    the order of the table, the first on top; resource groups always stand from "very
+    low" to "high", then English, here and in every figure (`look.in_order`).
+    `reference` draws a vertical line: one number, or one for each panel. Rows beyond
+    the first `MOST_ROWS` become a second figure, which `show` folds, and on a phone
+    panels stand one below the other; both follow what is set of the x axes of the Axes
+    returned.
     """
     return _drawn(Rows(table, label, panel, series, reference), width)
 
@@ -164,9 +165,7 @@ def _drawn(rows: Rows, width: float) -> np.ndarray:
     forms = Forms(_below_one_another(rows, first))
     if others:
         rest = _panels(rows, others, width, registered=False)
-        forms = Forms(
-            forms.phone, rest, _below_one_another(rows, others), len(others)
-        )
+        forms = Forms(forms.phone, rest, _below_one_another(rows, others), len(others))
     return with_forms(with_data(axes, rows.table), forms)
 
 

@@ -360,7 +360,9 @@ def _script(chart: dict | None) -> str:
     if chart is None:
         return ""
     # Nothing in a name may end the element.
-    text = json.dumps(chart, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
+    text = json.dumps(chart, ensure_ascii=False, allow_nan=False).replace(
+        "<", "\\u003c"
+    )
     return f'<script type="application/json" class="atlas-chart">{text}</script>'
 
 

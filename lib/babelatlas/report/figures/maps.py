@@ -106,9 +106,7 @@ def accuracy_map(world: pd.DataFrame, places: pd.DataFrame, label: str) -> Axes:
     return with_data(axis, table)
 
 
-def _in_two_sizes(
-    draw: Callable[[Axes, float], None], height: float, **legend
-) -> Axes:
+def _in_two_sizes(draw: Callable[[Axes, float], None], height: float, **legend) -> Axes:
     """Return a map that `draw` draws on an axis, with its form for a phone, where dots
     take less area (the second argument). `legend`: how the legend looks.
     """
