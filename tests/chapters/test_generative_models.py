@@ -452,3 +452,11 @@ def test_models_below_guessing_in_one_language_are_left_out_of_the_exams():
     assert exams.lost.startswith(f"+{100 * (0.1 + 0.15 - 0.03 + 0) / 4:.1f} (")
     rho = scipy_stats.spearmanr([0.5, 0.6, 0.4, 0.25], [0.4, 0.45, 0.43, 0.25])
     assert exams.rho.startswith(f"{rho.statistic:.2f} (")
+
+
+def test_the_best_open_models_are_counted_by_kind_of_questions():
+    best = pd.DataFrame(
+        {"source": ["dishes"] * 2 + ["India"] * 3, "title": list("aabbc")}
+    )
+    text = generative.best_titles(best)
+    assert text == "a in all 2 (dishes); b in 2, c in 1 (India)"

@@ -20,3 +20,13 @@ def test_languages_stand_by_name_with_the_number_of_models_compared():
     board = results.fullest_board("xm3600")
     n_models = board.loc[board["lang"] == "sw", "model"].nunique()
     assert captions["models"].iloc[-1] == n_models
+
+
+def test_the_map_has_the_languages_with_many_classes_and_links_to_their_pages():
+    best = chapter.best_by_language(["de", "sw", "nv", "hi"])
+    places, title = chapter.places_of_best(best)
+    assert title == chapter.LABELS
+    assert (places["n"] >= 100 * 50).all()
+    links = {point["link"] for point in chapter.map_chart(places)["points"]}
+    assert "language-de.html" in links
+    assert f"of {len(places)} language" in chapter.finding(places, title)

@@ -16,7 +16,7 @@ from babelatlas.analysis import leaderboard as significance
 from babelatlas.analysis import own_models, ranking, real_models
 from babelatlas.base import languages, licences, released, tables
 from babelatlas.report import figures, reading
-from babelatlas.report.formatting import intervals
+from babelatlas.report.formatting import counted, intervals
 from babelatlas.stats import multiple_comparisons, permutation
 
 Board = tuple[str, str, str, str]  # harness, data set, metric, variant ("" for none)
@@ -253,6 +253,29 @@ def show_own(
         alt = f"On {row['title']}, {finding} significantly; {row['best']} is first."
         shown.append(figures.show(axes[0], caption=caption, alt=alt))
     return shown
+
+
+def order_in_words(main: MainBoard) -> str:
+    """Return how far the order of the best models can be trusted, without a full stop."""
+    groups = figures.groups_of_models(main.best["letters"])
+    n_groups = counted(groups.nunique(), "group")
+    return (
+        f"The {len(main.best)} best models form {n_groups}; within a group the order may"
+        " be chance"
+    )
+
+
+def differences_in_words(main: MainBoard) -> str:
+    """Return how many pairs of models differ, of all and of the best, without a full
+    stop.
+    """
+    n_best = len(main.best)
+    n_pairs_best = n_best * (n_best - 1) // 2
+    return (
+        f"{len(main.different):,} of {len(main.pairs):,} pairs of models differ"
+        f" significantly, and {len(main.different_best)} of the {n_pairs_best} of the"
+        f" {n_best} best"
+    )
 
 
 def board_chart(best: pd.DataFrame) -> dict:
