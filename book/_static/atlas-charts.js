@@ -63,7 +63,9 @@ document.addEventListener("DOMContentLoaded", async () => {
     const perRow = d3.max(d3.rollups(points, (of) => of.length, (point) => point.y), ([, count]) => count);
     const left = Math.min(LETTER * d3.max(names, (name) => name.length) + 20, 0.44 * width);
     const apart = perRow > 1 ? 7 : 0;
-    const height = ROW + (perRow > 1 ? 8 : 0);
+    const lines = Math.max(1, Math.floor((left - 14) / LETTER / 0.95)); // letters of a line
+    const tallest = Math.ceil(d3.max(names, (name) => name.length) / Math.max(1, lines - 3));
+    const height = Math.max(ROW + (perRow > 1 ? 8 : 0), 14 * tallest + 6);
     const shift = (place) => apart * (place - (spec.series.length - 1) / 2);
     const all = spec.points.flatMap((point) => [point.x, point.low, point.high, point.before]).filter(Number.isFinite);
     const marks = spec.series.flatMap((series, place) => {
@@ -75,13 +77,12 @@ document.addEventListener("DOMContentLoaded", async () => {
         Plot.dot(own, { ...at, x: "x", r: 4.5, symbol: SHAPES[series.marker], fill: colour(series) }),
       ];
     });
-    const lines = Math.max(1, Math.floor((left - 14) / LETTER / 0.95));
     return {
       marginLeft: left, marginTop: 40, marginRight: 14, marginBottom: 8, height: 48 + height * names.length,
       x: axis(spec.x, { axis: "top", domain: d3.extent([...all, ...(spec.reference === null ? [] : [spec.reference])]), nice: true, inset: 6 }),
       y: { type: "point", domain: names, axis: null, padding: 0.6 },
       marks: [
-        Plot.axisY({ tickSize: 0, lineWidth: lines * 0.6, label: null, fontSize: 12 }),
+        Plot.axisY({ tickSize: 0, lineWidth: lines * 0.54, label: null, fontSize: 12 }),
         Plot.gridY({ strokeOpacity: 0.08 }),
         ...(spec.reference === null ? [] : [Plot.ruleX([spec.reference], { strokeDasharray: "5 4", strokeOpacity: 0.7 })]),
         ...marks,
@@ -103,7 +104,8 @@ document.addEventListener("DOMContentLoaded", async () => {
       }),
     );
     return {
-      marginLeft: 52, marginBottom: 44, height: 420, x: axis(spec.x, { nice: true }), y: axis(spec.y, { nice: true }),
+      marginLeft: 52, marginBottom: 44, height: 420, x: axis(spec.x, { nice: spec.x.scale !== "log", ...(spec.x.scale === "log" ? { ticks: 4, tickFormat: "," } : {}) }),
+      y: axis(spec.y, { nice: true, zero: spec.x.scale === "log" }),
       marks: [...band, ...dots, Plot.tip(points, Plot.pointer({ x: "x", y: "y", title: "text" }))],
     };
   }

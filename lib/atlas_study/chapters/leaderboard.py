@@ -469,6 +469,25 @@ def cost_points(models: pd.DataFrame) -> pd.DataFrame:
     return points[["name", "panel", "series", "cost", "value", "number"]]
 
 
+def cost_chart(costs: pd.DataFrame, metric: str) -> dict:
+    """Return the models by their costs as a chart that one explores (`figures.chart`).
+
+    `costs`: of `cost_points`.
+    """
+    rows = costs.dropna(subset=["cost"]).reset_index(drop=True)
+    texts = [
+        f"{row.name}\nmean {metric} {100 * row.value:.1f} %\n{row.panel}: {row.cost:,.0f}"
+        + ("\non the Pareto front" if row.number else "")
+        for row in rows.itertuples(index=False)
+    ]
+    models = released.models().drop_duplicates("title")
+    names = pd.Series(models.index, models["title"])
+    links = rows["name"].map(names).map(figures.model_link, na_action="ignore")
+    points = rows.assign(x=rows["cost"], y=rows["value"], text=texts, link=links)
+    x = figures.Axis("log scale", scale="log")
+    return figures.chart("points", points, x, figures.Axis(f"mean {metric}", True))
+
+
 def cost_fronts(points: pd.DataFrame) -> dict[str, list[str]]:
     """Return the models of the Pareto front of each cost of `cost_points`, the cheapest
     first.

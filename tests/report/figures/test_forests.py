@@ -56,6 +56,15 @@ def test_all_forms_follow_what_is_set_of_the_axes():
     assert texts(forms.rest[0].get_xticklabels())[0] == "0%"
 
 
+def test_a_phone_shows_every_second_label_of_a_crowded_axis():
+    axes = figures.forest(rows(2), "model", panel="panel")
+    axes[0].set_xticks([place / 10 for place in range(11)])
+    figures.show(axes[0], "c", "a")
+    ticks = axes[0].figure.atlas_forms.phone[0].xaxis.get_major_ticks()
+    assert [tick.label1.get_visible() for tick in ticks[:4]] == [True, False] * 2
+    assert all(tick.label1.get_visible() for tick in axes[0].xaxis.get_major_ticks())
+
+
 def test_many_rows_have_their_axis_and_legend_at_the_top():
     table = rows(13, ["p"])
     tall = figures.forest(table, "model", series="panel")

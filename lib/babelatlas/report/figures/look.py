@@ -37,6 +37,7 @@ SEQUENTIAL = "viridis"
 # The groups of languages in their order, each with a colour and a marker of its own.
 GROUPS = [*languages.GROUPS, "English", "other", "not in the paper"]
 PHONE_WIDTH = 3.75  # inches of a figure on a phone
+MOST_TICKS_ON_PHONE = 6  # with a label, of an x axis
 PHONE = "(max-width: 600px)"  # where the page shows it
 MANY = 600  # points; from there on they are a picture within the SVG
 # What columns are called in the tables that readers download; others lose their
@@ -313,12 +314,25 @@ def _in_two_widths(figure: Figure, phone: Figure, original: Figure, alt: str) ->
     """
     for form in {figure, phone} - {original}:
         _write_on(form, original)
+    for axis in phone.axes:
+        _thin_out_labels(axis)
     narrow = _svg(phone)
     return (
         f'<picture><source media="{PHONE}" srcset="{narrow.address}"'
         f' width="{narrow.width}" height="{narrow.height}">'
         f"{_img(_svg(figure), alt)}</picture>"
     )
+
+
+def _thin_out_labels(axis: Axes) -> None:
+    """Hide every second label of the x axis where a phone has no room for all."""
+    low, high = sorted(axis.get_xlim())
+    ticks = axis.get_xticks()
+    if ((low <= ticks) & (ticks <= high)).sum() <= MOST_TICKS_ON_PHONE:
+        return
+    for tick in axis.xaxis.get_major_ticks()[1::2]:
+        tick.label1.set_visible(False)
+        tick.label2.set_visible(False)
 
 
 def _write_on(form: Figure, original: Figure) -> None:
