@@ -98,6 +98,11 @@ document.addEventListener("DOMContentLoaded", async () => {
           Plot.line(spec.band, { x: "x", y: "y", strokeWidth: 1.5 }),
         ]
       : [];
+    const front = d3.sort(points.filter((point) => "front" in point), (point) => point.x);
+    const joined = [
+      Plot.line(front, { x: "x", y: "y", curve: "step-after", strokeDasharray: "5 4", strokeWidth: 1.4 }),
+      Plot.dot(front, { x: "x", y: "y", r: 7, stroke: "currentColor" }),
+    ];
     const dots = spec.series.map((series) =>
       Plot.dot(points.filter((point) => (point.series ?? "") === series.name), {
         x: "x", y: "y", r: 3.6, symbol: SHAPES[series.marker], fill: colour(series), fillOpacity: 0.85,
@@ -106,7 +111,7 @@ document.addEventListener("DOMContentLoaded", async () => {
     return {
       marginLeft: 52, marginBottom: 44, height: 420, x: axis(spec.x, { nice: spec.x.scale !== "log", ...(spec.x.scale === "log" ? { ticks: 4, tickFormat: "," } : {}) }),
       y: axis(spec.y, { nice: true, zero: spec.x.scale === "log" }),
-      marks: [...band, ...dots, Plot.tip(points, Plot.pointer({ x: "x", y: "y", title: "text" }))],
+      marks: [...band, ...joined, ...dots, Plot.tip(points, Plot.pointer({ x: "x", y: "y", title: "text" }))],
     };
   }
 

@@ -483,7 +483,9 @@ def cost_chart(costs: pd.DataFrame, metric: str) -> dict:
     models = released.models().drop_duplicates("title")
     names = pd.Series(models.index, models["title"])
     links = rows["name"].map(names).map(figures.model_link, na_action="ignore")
+    front = rows["number"].where(rows["number"] > 0)
     points = rows.assign(x=rows["cost"], y=rows["value"], text=texts, link=links)
+    points["front"] = front
     x = figures.Axis("log scale", scale="log")
     return figures.chart("points", points, x, figures.Axis(f"mean {metric}", True))
 

@@ -16,7 +16,7 @@ from babelatlas.report.figures.look import in_order, line_of, look_of
 from babelatlas.report.figures.maps import EAST, NORTH, SOUTH, WEST, coastlines
 
 KINDS = ("rows", "points", "steps", "map")
-NUMBERS = ("x", "y", "low", "high", "before")
+NUMBERS = ("x", "y", "low", "high", "before", "front")
 DECIMALS = 5  # of fractions, and of degrees
 DASHES = ("", "6 3", "6 2 1 2", "1.5 2.5", "10 2", "6 2 1 2 1 2", "1.5 1.5")
 
@@ -49,7 +49,8 @@ def chart(
     (values that change at dates x) or "map" (x: longitude, y: latitude in degrees).
     `points`: x, y, text (what the pointer shows), and what the chart has of these:
     series (colours and shapes, as of `look_of`), panel (one below the other), low and
-    high (the interval, of x in rows, else of y), before (an open circle), link (an
+    high (the interval, of x in rows, else of y), before (an open circle), front
+    (a number for the points that a dashed line joins), link (an
     address, "" for none). A point without a number is left out. `reference`: a line at
     this number; `band`: x, y, ci_low, ci_high of a line with its band; `looks`: colour
     and marker of the series that have their own. Raises ValueError for another kind.
