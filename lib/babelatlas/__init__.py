@@ -50,7 +50,7 @@ DESK = {
     "style": "babelatlas.report.figures.look.style",
     "show": "babelatlas.report.figures.look.show",
     "percent_axis": "babelatlas.report.figures.look.percent_axis",
-    "forest": "babelatlas.report.figures.intervals.forest",
+    "forest": "babelatlas.report.figures.forests.forest",
     "strips": "babelatlas.report.figures.intervals.strips",
     "correlation_panels": "babelatlas.report.figures.scatter.correlation_panels",
     "world_map": "babelatlas.report.figures.maps.world_map",

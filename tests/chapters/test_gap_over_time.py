@@ -127,3 +127,19 @@ def test_steps_over_time_end_at_the_last_date_of_their_panel_and_carry_their_nam
     heights = [text.xy[1] for text in axes[0].texts]
     assert heights[1] > heights[0]  # equal ends are written apart
     assert axes[0].lines[0].get_ydata().tolist() == [0.1, 0.3, 0.3]
+
+
+def test_a_line_of_a_language_links_to_its_page_and_a_mean_to_none():
+    lines = pd.DataFrame(
+        {
+            "series": "s",
+            "line": ["German", "mean of the others"],
+            "date": pd.Timestamp("2024-01-01"),
+            "value": 0.5,
+            "ci_low": 0.4,
+            "ci_high": 0.6,
+        }
+    )
+    points = gap_over_time.chart(lines, "best")["points"]
+    assert [point.get("link") for point in points] == ["language-de.html", None]
+    assert points[0]["text"] == "German, 2024-01\nbest 50.0 %"

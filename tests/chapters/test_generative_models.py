@@ -476,3 +476,11 @@ def test_each_generative_model_has_a_date_or_says_that_none_is_known():
     assert dated.is_monotonic_decreasing
     asked = table.set_index("model")["asked about"]
     assert asked["Llama 3.2 Vision 90B"] == "dishes"
+
+
+def test_the_best_open_models_are_counted_by_kind_of_questions():
+    best = pd.DataFrame(
+        {"source": ["dishes"] * 2 + ["India"] * 3, "title": list("aabbc")}
+    )
+    text = generative.best_titles(best)
+    assert text == "a in all 2 (dishes); b in 2, c in 1 (India)"

@@ -28,3 +28,13 @@ def test_a_highest_result_says_whether_it_is_usable():
     assert states["de"] == ["usable", "usable"]
     assert states["nv"] == ["not usable"]
     assert states["ha"] == ["not decided"]
+
+
+def test_the_map_has_the_languages_with_many_classes_and_links_to_their_pages():
+    best = chapter.best_by_language(["de", "sw", "nv", "hi"])
+    places, title = chapter.places_of_best(best)
+    assert title == chapter.LABELS
+    assert (places["n"] >= 100 * 50).all()
+    links = {point["link"] for point in chapter.map_chart(places)["points"]}
+    assert "language-de.html" in links
+    assert f"of {len(places)} language" in chapter.finding(places, title)

@@ -151,3 +151,19 @@ def test_a_runs_models_are_shown_in_a_table_and_several_in_a_figure():
     single = scores[scores["model"] == "openai-b32"]
     boards = own_models.boards(single, 50, 0)
     assert len(leaderboard.show_own(single, boards, 50, 0)) == 2
+
+
+def test_the_chart_of_costs_marks_the_front_and_leaves_out_models_without_a_cost():
+    costs = pd.DataFrame(
+        {
+            "name": ["a", "b", "c"],
+            "panel": "GFLOPs",
+            "series": "tower",
+            "cost": [1.0, 2.0, None],
+            "value": [0.5, 0.4, 0.9],
+            "number": [1, 0, 0],
+        }
+    )
+    points = leaderboard.cost_chart(costs, "recall@1")["points"]
+    assert [point.get("front") for point in points] == [1, None]
+    assert points[0]["text"].endswith("on the Pareto front")

@@ -190,3 +190,31 @@ def test_a_run_without_curves_or_without_both_groups_says_so(tmp_path):
     )
     too_many = rich_and_poor.own_gap(tmp_path, one_group, "", 5_000, 20, 0)
     assert too_many.means.empty
+
+
+def test_a_loss_is_the_mean_where_labels_are_many_minus_that_where_they_are_few():
+    accuracy = pd.DataFrame(
+        {
+            "model": ["a"] * 4,
+            "group": ["high", "high", "low", "very low"],
+            "family": ["f", "g", "g", "h"],
+            "value": [0.5, 0.7, 0.2, 0.0],
+        }
+    )
+    lost = rich_and_poor.losses(accuracy, "low", n_resamples=100, seed=0)
+    assert lost["value"].tolist() == pytest.approx([40.0])
+    assert lost["ci_low"].iloc[0] <= 40 <= lost["ci_high"].iloc[0]
+
+
+def test_losses_stand_with_their_mean_first_and_have_no_interval_by_model_with_100_classes():
+    models = published.models()["model"].head(3)
+    gap = pd.DataFrame(
+        {"with all": [1.0, 2.0, 3.0], "with 100": [4.0, 5.0, 6.0]},
+        pd.Index(models, name="model"),
+    )
+    with_all = pd.DataFrame({"model": models, "ci_low": 0.0, "ci_high": 5.0})
+    table = rich_and_poor.losses_by_classes(with_all, gap, n_resamples=50, seed=0)
+    assert table["model"].iloc[0] == "mean of 3 models"
+    assert table.groupby("series", sort=False)["value"].first().tolist() == [2.0, 5.0]
+    with_100 = table[table["series"] == rich_and_poor.TABLES["3"]]
+    assert with_100["ci_low"].isna().tolist() == [False, True, True, True]

@@ -173,29 +173,30 @@ def test_columns_of_a_figures_table_get_readable_names_and_no_two_the_same():
     assert 'href="data:text/csv;base64,' in shown
 
 
-def test_a_leaderboard_draws_means_ranks_and_a_column_of_dots_for_each_letter():
+def test_a_leaderboard_draws_means_and_a_legend_of_groups_of_models():
     table = pd.DataFrame(
         {
             "model": ["x", "y", "z"],
             "value": [0.6, 0.5, 0.2],
             "ci_low": 0.1,
             "ci_high": 0.7,
+            "letters": ["a", "ab", "b"],
         }
-    )
-    table = table.assign(
-        rank=[1, 2, 3],
-        rank_low=[1, 1, 3],
-        rank_high=[2, 2, 3],
-        letters=["a", "ab", "b"],
     )
     axes = figures.ranks(table)
     assert texts(axes[0].get_yticklabels()) == ["x", "y", "z"]
-    assert axes[2].lines[0].get_xdata().tolist() == [0.6, 0.5, 0.2]
-    assert [
-        segment[:, 0].tolist() for segment in axes[0].collections[0].get_segments()
-    ] == [[1, 2], [1, 2], [3, 3]]
-    assert [list(line.get_ydata()) for line in axes[1].lines] == [[0, 1], [1, 2]]
-    assert texts(axes[1].get_xticklabels()) == ["a", "b"]
+    assert [line.get_xdata().tolist() for line in axes[0].lines] == [[0.6, 0.5], [0.2]]
+    legend = texts(axes[0].figure.legends[0].get_texts())
+    assert legend == ["group 1 (2 models)", "group 2 (1 model)"]
+
+
+def test_a_group_of_models_begins_where_a_model_differs_from_the_first_of_the_group_before():
+    letters = pd.Series(["a1", "a1b", "b", "bc", "c", "a1"])
+    groups = figures.groups_of_models(letters)
+    assert groups.str[:7].tolist() == ["group 1"] * 2 + ["group 2"] * 2 + [
+        "group 3",
+        "group 4",
+    ]
 
 
 def test_a_profile_draws_one_model_by_language_above_the_mean_of_the_others():

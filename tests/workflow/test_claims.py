@@ -128,26 +128,24 @@ def home(charts: Charts) -> list[str]:
 
 
 def rich_and_poor(charts: Charts) -> list[str]:
-    *of_run, rows = [
-        table
-        for table in charts.all_having("model", "group", "series", "value")
-        if {"high", "low"} <= set(table["group"])
-    ][:2]
-    # A run of real models leads with its own means, which have intervals.
-    if of_run and rows["series"].str.contains("Table").any():
-        means = of_run[0].groupby(["series", "group"])["value"].mean().unstack()
-        gap = abs(100 * (means["high"] - means["low"]).drop("all classes").iloc[0])
-        return [f"{gap:.1f}", *published_gaps(rows)]
-    return published_gaps(of_run[0] if of_run else rows)
+    found = []
+    for table in charts.all_having("model", "series", "value"):
+        if table["series"].str.contains("Table").any():
+            return found + published_gaps(table)
+        # A run of real models leads with its own means, which have intervals.
+        if {"high", "low"} <= set(table["group"]):
+            means = table.groupby(["series", "group"])["value"].mean().unstack()
+            gap = abs(100 * (means["high"] - means["low"]).drop("all classes").iloc[0])
+            found.append(f"{gap:.1f}")
+    raise AssertionError("The page does not show what published models lose.")
 
 
-def published_gaps(rows: pd.DataFrame) -> list[str]:
-    wide = rows.pivot(index="model", columns=["series", "group"], values="value")
-    gaps = [
-        100 * (wide[name]["high"] - wide[name]["low"]).mean()
-        for name in rows["series"].unique()
-    ]
-    return [f"{gap:.0f}" for gap in gaps]
+def published_gaps(losses: pd.DataFrame) -> list[str]:
+    """What models lose on average with all classes and with 100, from the losses of
+    each in points.
+    """
+    of_models = losses[~losses["model"].str.startswith("mean of")]
+    return [f"{gap:.0f}" for gap in of_models.groupby("series")["value"].mean()]
 
 
 def gap_over_time(charts: Charts) -> list[str]:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from babelatlas.base import languages, published, tables
-from babelatlas.report import formatting
+from babelatlas.report import figures, formatting
 from babelatlas.stats import correlation
 
 X, Y = "accuracy", "recall"
@@ -56,6 +56,32 @@ def pairs(source: str) -> dict[str, pd.DataFrame]:
         }
     )
     return dict(list(rows.groupby("data", sort=False)))
+
+
+def points_chart(part: pd.DataFrame, band: pd.DataFrame, x: str, y: str) -> dict:
+    """Return the models and languages of one data set as a chart that one explores
+    (`figures.chart`); each point links to the page of its language.
+
+    `part`: one of `pairs`; `band`: as of `regression_band`; `x`, `y`: labels of the
+    axes.
+    """
+    rows = part.reset_index(drop=True)
+    texts = [
+        f"{row.model}, {languages.name(row.lang)}\n"
+        f"{x} {100 * row.accuracy:.1f} %\n{y} {100 * row.recall:.1f} %"
+        for row in rows.itertuples()
+    ]
+    points = pd.DataFrame(
+        {
+            "x": rows[X],
+            "y": rows[Y],
+            "series": rows["family"],
+            "text": texts,
+            "link": "language-" + rows["lang"] + ".html",
+        }
+    ).sort_values("series", kind="stable")
+    axes = figures.Axis(x, percent=True), figures.Axis(y, percent=True)
+    return figures.chart("points", points, *axes, band=band)
 
 
 def correlations(

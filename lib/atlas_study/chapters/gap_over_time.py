@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 
 from babelatlas.analysis import all_results, image_clusters, usability
 from babelatlas.base import languages, released
-from babelatlas.report import formatting
+from babelatlas.report import figures, formatting
 from babelatlas.report.figures import look
 from babelatlas.report.formatting import intervals
 from babelatlas.stats import bootstrap, multiple_comparisons, permutation
@@ -329,6 +329,28 @@ def _line(values: pd.Series, lang: str, series: str) -> pd.DataFrame:
     )
 
 
+def verdict_in_words(verdicts: pd.Series) -> str:
+    """Return whether the gap to the best language has shrunk, as a sentence without its
+    full stop.
+
+    `verdicts`: of each series "narrower", "wider", "not sure" or "too few dates".
+
+    >>> verdict_in_words(pd.Series({"Retrieval": "narrower", "Classes": "not sure"}))
+    'The gap to the best language has shrunk in Retrieval and may have stayed the same in Classes'
+    """
+    words = {
+        "narrower": "has shrunk",
+        "wider": "has grown",
+        "not sure": "may have stayed the same",
+        "too few dates": "rests on too few dates to say",
+    }
+    parts = [
+        f"{words[state]} in {' and '.join(rows.index)}"
+        for state, rows in verdicts.groupby(verdicts, sort=False)
+    ]
+    return f"The gap to the best language {' and '.join(parts)}"
+
+
 def steps_over_time(
     table: pd.DataFrame, panel: str, series: str, ylabel: str, bold: Sequence[str] = ()
 ) -> np.ndarray:
@@ -342,27 +364,59 @@ def steps_over_time(
     """
     panels = look.in_order(table[panel])
     names = look.in_order(table[series])
-    _, axes = plt.subplots(
-        len(panels),
-        1,
-        figsize=(7.2, 0.5 + 3.1 * len(panels)),
-        squeeze=False,
-        layout="constrained",
-    )
+    height = 0.5 + 3.1 * len(panels)
+    figure = plt.figure(figsize=(7.2, height), layout="constrained")
+    axes = figure.subplots(len(panels), 1, squeeze=False)[:, 0]
+    _, phone_axes = look.below_one_another([""] * len(panels), height)
+    for drawn in (axes, phone_axes):
+        for axis, title in zip(drawn, panels, strict=True):
+            rows = table[table[panel] == title]
+            axis.set(ylim=_limits(table), ylabel=ylabel)
+            axis.set_title(title, size=11, loc="left")
+            _draw_steps(axis, rows, series, names, bold)
+            _name_lines(axis, rows, series, names, bold)
+            zero = {"linewidth": 1, "linestyle": ":", "zorder": 1, "marker": ""}
+            axis.axhline(0, color="0.4", **zero)
+            years = pd.date_range(rows["date"].min(), rows["date"].max(), freq="YS")
+            axis.set_xticks(years, years.year)
+            look.percent_axis(axis)
+    forms = look.Forms(phone_axes)
+    return look.with_forms(look.with_data(axes, table), forms, share="")
+
+
+def _limits(table: pd.DataFrame) -> tuple[float, float]:
+    """Return the ends of an axis that holds all values with their bands, and 0."""
     low = min(table["ci_low"].min(), table["value"].min(), 0)
     high = max(table["ci_high"].max(), table["value"].max())
     margin = 0.03 * (high - low)
-    for axis, title in zip(axes[:, 0], panels, strict=True):
-        axis.set(ylim=(low - margin, high + margin), ylabel=ylabel)
-        rows = table[table[panel] == title]
-        _draw_steps(axis, rows, series, names, bold)
-        _name_lines(axis, rows, series, names, bold)
-        axis.axhline(0, color="0.4", linewidth=1, linestyle=":", zorder=1, marker="")
-        years = pd.date_range(rows["date"].min(), rows["date"].max(), freq="YS")
-        axis.set_xticks(years, years.year)
-        axis.set_title(title, size=11, loc="left")
-        look.percent_axis(axis)
-    return look.with_data(axes[:, 0], table)
+    return low - margin, high + margin
+
+
+def chart(lines: pd.DataFrame, ylabel: str) -> dict:
+    """Return the lines of `best_lines` as a chart that one explores (`figures.chart`);
+    each language links to its page.
+    """
+    codes = languages.table().drop_duplicates("name").set_index("name")["code"]
+    pages = lines["line"].map(codes)
+    values = 100 * lines["value"]
+    texts = [
+        f"{line}, {date:%Y-%m}\n{ylabel} {value:.1f} %"
+        for line, date, value in zip(lines["line"], lines["date"], values, strict=True)
+    ]
+    points = pd.DataFrame(
+        {
+            "panel": lines["series"],
+            "series": lines["line"],
+            "x": lines["date"],
+            "y": lines["value"],
+            "low": lines["ci_low"],
+            "high": lines["ci_high"],
+            "text": texts,
+            "link": ("language-" + pages + ".html").fillna(""),
+        }
+    )
+    dates, shares = figures.Axis(scale="time"), figures.Axis(ylabel, percent=True)
+    return figures.chart("steps", points, dates, shares)
 
 
 def _draw_steps(
@@ -381,7 +435,7 @@ def _draw_steps(
             line["date"],
             line["value"],
             drawstyle="steps-post",
-            lw=2.2 if name in bold else 1.2,
+            lw=2.4 if name in bold else 1.7,
             marker=look.MARKERS[place % len(look.MARKERS)],
             markersize=4.5,
             **colours,

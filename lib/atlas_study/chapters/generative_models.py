@@ -254,6 +254,23 @@ def release_dates(found: Results) -> pd.DataFrame:
     return table.rename(columns=names).reset_index(drop=True)
 
 
+def best_titles(best: pd.DataFrame) -> str:
+    """Return which model is the best open one on each kind of questions, and in how many
+    languages where there are several, as text.
+
+    `best`: as of `best_open`.
+    """
+    parts = []
+    for source, rows in best.groupby("source", sort=False):
+        counts = rows["title"].value_counts()
+        if len(counts) == 1:
+            parts.append(f"{counts.index[0]} in all {len(rows)} ({source})")
+        else:
+            titles = ", ".join(f"{title} in {n}" for title, n in counts.items())
+            parts.append(f"{titles} ({source})")
+    return "; ".join(parts)
+
+
 def about_example(best: pd.DataFrame, lang: str) -> str:
     """Return what is known of one language, as text."""
     english = best[best["lang"] == "en"].set_index("source")["value"]

@@ -3,7 +3,13 @@
 import pandas as pd
 
 from babelatlas.analysis import all_results, verdicts
+from babelatlas.analysis.image_clusters import IMAGES_OF_A_CLASS
 from babelatlas.base import languages, released
+from babelatlas.report import figures
+from babelatlas.report.formatting import counted, intervals
+
+LABELS = all_results.LISTED["babel-imagenet"]
+LEAST_CLASSES = 100  # of a language on the map
 
 
 def best_by_language(codes: list[str]) -> pd.DataFrame:
@@ -41,3 +47,47 @@ def best_by_language(codes: list[str]) -> pd.DataFrame:
         kind="stable",
         ignore_index=True,
     )
+
+
+def places_of_best(best: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """Return the best results on the data set that has the most languages, with the
+    place of each language, and the title of that data set.
+
+    On Babel-ImageNet languages with fewer than `LEAST_CLASSES` classes are left out:
+    their test is easier. `best`: as of `best_by_language`, not empty. Columns: its own,
+    latitude, longitude (degrees, NaN where not known) and text (language, model and
+    result).
+    """
+    few = (best["data set"] == LABELS) & (best["n"] < LEAST_CLASSES * IMAGES_OF_A_CLASS)
+    comparable = best[~few]
+    title = comparable["data set"].value_counts().index[0]
+    rows = comparable[comparable["data set"] == title].reset_index(drop=True)
+    codes = languages.table().set_index("code")["glottocode"]
+    places = languages.world().set_index("glottocode")[["latitude", "longitude"]]
+    rows = rows.join(places, on=rows["lang"].map(codes).rename("glottocode"))
+    text = rows["language"] + "\nbest open model: " + rows["title"] + "\n"
+    return rows.assign(text=text + intervals(rows) + " %"), title
+
+
+def finding(places: pd.DataFrame, title: str) -> str:
+    """Return in how many languages the best open model is right more often than not.
+
+    `places`, `title`: of `places_of_best`.
+    """
+    does = "finds the right image first for more than half of the captions"
+    among = ""
+    if title == LABELS:
+        does = "classifies more than half of the images correctly"
+        among = f" with at least {LEAST_CLASSES} labelled classes"
+    n_above = (places["value"] > 0.5).sum()
+    n_languages = counted(len(places), "language")
+    return f"The best open model {does} in {n_above} of {n_languages}{among}"
+
+
+def map_chart(places: pd.DataFrame) -> dict:
+    """Return the map of `places_of_best` as one explores it (`figures.chart`)."""
+    rows = places.assign(series=figures.accuracy_steps(places["value"]))
+    order = {name: place for place, name in enumerate(figures.step_looks())}
+    rows = rows.sort_values("series", key=lambda names: names.map(order), kind="stable")
+    points = figures.chart_points(rows, rows["text"])
+    return figures.chart("map", points, looks=figures.step_looks())

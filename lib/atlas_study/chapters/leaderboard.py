@@ -16,7 +16,7 @@ from babelatlas.analysis import leaderboard as significance
 from babelatlas.analysis import own_models, ranking, real_models
 from babelatlas.base import languages, released, tables
 from babelatlas.report import figures, reading
-from babelatlas.report.formatting import intervals
+from babelatlas.report.formatting import counted, intervals
 from babelatlas.stats import multiple_comparisons, permutation
 
 Board = tuple[str, str, str, str]  # harness, data set, metric, variant ("" for none)
@@ -243,12 +243,70 @@ def show_own(
         finding = f"{row['different']} of {row['pairs']} pairs of models differ"
         over = f"{row['n']} languages"
         axes = figures.ranks(ranked, "mean")
-        caption = f"""<b>On {row["title"]}, {finding} significantly.</b> Rank and mean over
+        caption = f"""<b>On {row["title"]}, {finding} significantly.</b> Mean over
         n = {over} of {row["families"]} families, with 95 % intervals over families and
-        images; models that share a column of dots do not differ significantly."""
+        images. A group begins with the first model that is significantly below the first
+        of the group before."""
         alt = f"On {row['title']}, {finding} significantly; {row['best']} is first."
         shown.append(figures.show(axes[0], caption=caption, alt=alt))
     return shown
+
+
+def order_in_words(main: MainBoard) -> str:
+    """Return how far the order of the best models can be trusted, without a full stop."""
+    groups = figures.groups_of_models(main.best["letters"])
+    n_groups = counted(groups.nunique(), "group")
+    return (
+        f"The {len(main.best)} best models form {n_groups}; within a group the order may"
+        " be chance"
+    )
+
+
+def differences_in_words(main: MainBoard) -> str:
+    """Return how many pairs of models differ, of all and of the best, without a full
+    stop.
+    """
+    n_best = len(main.best)
+    n_pairs_best = n_best * (n_best - 1) // 2
+    return (
+        f"{len(main.different):,} of {len(main.pairs):,} pairs of models differ"
+        f" significantly, and {len(main.different_best)} of the {n_pairs_best} of the"
+        f" {n_best} best"
+    )
+
+
+def board_chart(best: pd.DataFrame) -> dict:
+    """Return the best models of a board as a chart that one explores (`figures.chart`).
+
+    `best`: of `MainBoard`.
+    """
+    metric = best["metric"].iloc[0]
+    facts = [
+        f"{row.title}\nmean {metric} {row.text} %\nrank {row.ranks}\n{_about(row)}"
+        for row in best.itertuples()
+    ]
+    points = pd.DataFrame(
+        {
+            "y": best["title"],
+            "x": best["value"],
+            "low": best["ci_low"],
+            "high": best["ci_high"],
+            "series": figures.groups_of_models(best["letters"]),
+            "text": facts,
+            "link": best["model"].map(figures.model_link),
+        }
+    )
+    return figures.chart("rows", points, figures.Axis(f"mean {metric}", percent=True))
+
+
+def _about(row) -> str:
+    """Return size, licence and date of a model as text, without what is not stated."""
+    parts = [row.licence or "licence not stated"]
+    if pd.notna(row.parameters):
+        parts.insert(0, f"{row.parameters:,.0f} million parameters")
+    if pd.notna(row.date):
+        parts.append(f"{row.date:%Y-%m}")
+    return ", ".join(parts)
 
 
 def mean_width(rows: pd.DataFrame) -> float:
@@ -374,6 +432,27 @@ def cost_points(models: pd.DataFrame) -> pd.DataFrame:
     numbers = numbers.where(points.index.isin(on_front.index)).fillna(0)
     points["number"] = numbers.astype(int)
     return points[["name", "panel", "series", "cost", "value", "number"]]
+
+
+def cost_chart(costs: pd.DataFrame, metric: str) -> dict:
+    """Return the models by their costs as a chart that one explores (`figures.chart`).
+
+    `costs`: of `cost_points`.
+    """
+    rows = costs.dropna(subset=["cost"]).reset_index(drop=True)
+    texts = [
+        f"{row.name}\nmean {metric} {100 * row.value:.1f} %\n{row.panel}: {row.cost:,.0f}"
+        + ("\non the Pareto front" if row.number else "")
+        for row in rows.itertuples(index=False)
+    ]
+    models = released.models().drop_duplicates("title")
+    names = pd.Series(models.index, models["title"])
+    links = rows["name"].map(names).map(figures.model_link, na_action="ignore")
+    front = rows["number"].where(rows["number"] > 0)
+    points = rows.assign(x=rows["cost"], y=rows["value"], text=texts, link=links)
+    points["front"] = front
+    x = figures.Axis("log scale", scale="log")
+    return figures.chart("points", points, x, figures.Axis(f"mean {metric}", True))
 
 
 def cost_fronts(points: pd.DataFrame) -> dict[str, list[str]]:

@@ -292,15 +292,77 @@ def gaps(by_language: pd.DataFrame, n_resamples: int, seed: int) -> pd.DataFrame
         part = part[part["group"].isin(["high", "low"])]
         if part["group"].nunique() < 2:
             continue
-        codes, names = pd.factorize(part["family"])
-        weights = bootstrap.resample_weights(len(names), n_resamples, seed)[:, codes]
         is_high = (part["group"] == "high").to_numpy()
-        value = part["value"].to_numpy()
-        resampled = _weighted_gap(weights, value, is_high)
-        low, high = bootstrap.percentile_interval(resampled, n_clusters=len(names))
-        gap = value[is_high].mean() - value[~is_high].mean()
+        gap, low, high = _gap_with_interval(
+            part["value"], is_high, part["family"], n_resamples, seed
+        )
         rows.append({"series": series, "value": gap, "ci_low": low, "ci_high": high})
     return pd.DataFrame(rows, columns=["series", "value", "ci_low", "ci_high"])
+
+
+def _gap_with_interval(
+    value: pd.Series,
+    is_high: np.ndarray,
+    family: pd.Series,
+    n_resamples: int,
+    seed: int,
+) -> tuple[float, float, float]:
+    """Return the mean of the languages with many labels minus that of the others, and
+    the ends of its 95 % interval over families.
+    """
+    value = value.to_numpy()
+    codes, names = pd.factorize(family)
+    weights = bootstrap.resample_weights(len(names), n_resamples, seed)[:, codes]
+    resampled = _weighted_gap(weights, value, is_high)
+    low, high = bootstrap.percentile_interval(resampled, n_clusters=len(names))
+    return value[is_high].mean() - value[~is_high].mean(), low, high
+
+
+def losses(
+    accuracy: pd.DataFrame, few: str, n_resamples: int, seed: int
+) -> pd.DataFrame:
+    """Return what each model loses in the languages with few labels: its mean accuracy
+    in the group "high" minus that in the group `few`, in points.
+
+    `accuracy`: as of `published_accuracy`. Columns: model (in order), value, ci_low,
+    ci_high (95 % interval over language families).
+    """
+    rows = []
+    compared = accuracy[accuracy["group"].isin(["high", few])]
+    for model, part in compared.groupby("model", sort=False):
+        is_high = (part["group"] == "high").to_numpy()
+        gap = _gap_with_interval(
+            100 * part["value"], is_high, part["family"], n_resamples, seed
+        )
+        rows.append([model, *gap])
+    return pd.DataFrame(rows, columns=["model", "value", "ci_low", "ci_high"])
+
+
+def losses_by_classes(
+    with_all: pd.DataFrame, gap: pd.DataFrame, n_resamples: int, seed: int
+) -> pd.DataFrame:
+    """Return the losses with all classes and with 100, and their means over models, as a
+    forest draws them.
+
+    `with_all`: of `losses`; `gap`: in points, model x "with all", "with 100". Columns:
+    model, series (`TABLES`), value, ci_low, ci_high; first the means, with intervals
+    over the families of models; with 100 classes a model has no interval (NaN).
+    """
+    family = published.models().set_index("model")["family"]
+    mean_name = f"mean of {len(gap)} models"
+    parts = []
+    for column, series in zip(gap, TABLES.values(), strict=True):
+        mean = bootstrap.mean_interval(
+            gap[column], gap.index.map(family), n_resamples, seed=seed
+        )
+        of_models = gap[column].rename("value").reset_index()
+        if column == "with all":
+            ends = with_all[["model", "ci_low", "ci_high"]]
+            of_models = of_models.merge(ends, on="model", how="left")
+        rows = pd.concat([mean.assign(model=mean_name), of_models])
+        parts.append(rows.assign(series=series))
+    columns = ["model", "series", "value", "ci_low", "ci_high"]
+    return pd.concat(parts, ignore_index=True)[columns]
 
 
 def _weighted_gap(

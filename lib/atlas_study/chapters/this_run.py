@@ -529,7 +529,7 @@ def _protocol(
 
 
 def draw_ranks(board: pd.DataFrame) -> Axes:
-    """Draw ranks, letters and means of the best models of one board."""
+    """Draw the means of the best models of one board, in groups."""
     metric = board["metric"].iloc[0].split()[-1]
     return figures.ranks(board.head(MOST_RANKED), metric)[0]
 

@@ -4,7 +4,14 @@ stand in one file a kind.
 """
 
 from babelatlas.report.figures.bars import stacked_shares
+from babelatlas.report.figures.charts import Axis, chart, chart_points, model_link
 from babelatlas.report.figures.curves import at_least, by_classes
+from babelatlas.report.figures.forests import (
+    forest,
+    group_means,
+    groups_of_models,
+    ranks,
+)
 from babelatlas.report.figures.heatmaps import (
     language_heatmap,
     overlap_heatmap,
@@ -12,11 +19,8 @@ from babelatlas.report.figures.heatmaps import (
 )
 from babelatlas.report.figures.intervals import (
     class_counts,
-    forest,
-    group_means,
     means_with_intervals,
     profile,
-    ranks,
     strips,
 )
 from babelatlas.report.figures.look import (
@@ -30,7 +34,14 @@ from babelatlas.report.figures.look import (
     style,
     with_data,
 )
-from babelatlas.report.figures.maps import STEPS, accuracy_map, map_points, world_map
+from babelatlas.report.figures.maps import (
+    STEPS,
+    accuracy_map,
+    accuracy_steps,
+    map_points,
+    step_looks,
+    world_map,
+)
 from babelatlas.report.figures.pictures import contact_sheet
 from babelatlas.report.figures.scatter import (
     correlation_panels,

@@ -1,8 +1,7 @@
-"""Values with their intervals, one row or one place on the axis for each model,
-language or setting.
+"""Values with their intervals, one place on the axis for each model, language or
+setting.
 """
 
-import re
 from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
@@ -11,7 +10,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from babelatlas.report.figures.look import (
-    COLOURS,
     MARKERS,
     in_order,
     legend_below,
@@ -19,99 +17,8 @@ from babelatlas.report.figures.look import (
     log_axis,
     look_of,
     percent_axis,
-    side_by_side,
     with_data,
 )
-
-
-def forest(
-    table: pd.DataFrame,
-    label: str,
-    panel: str = "",
-    series: str = "",
-    reference: dict | float | None = None,
-    width: float = 7.2,
-) -> np.ndarray:
-    """Draw values with their intervals, one row for each value of column `label`;
-    return the Axes of the panels.
-
-    `table`: label, value, ci_low, ci_high (NaN where there is no interval), and, where
-    named, `panel` (panels side by side) and `series` (colours and markers within a
-    row). All are drawn in the order of the table, the first on top; resource groups
-    always stand from "very low" to "high", then English, here and in every figure
-    (`look.in_order`). `reference` draws a vertical line: one number, or one for each
-    panel.
-    """
-    labels = in_order(table[label])
-    panels = in_order(table[panel]) if panel else [""]
-    names = in_order(table[series]) if series else [""]
-    height = 0.9 + (0.22 + 0.12 * len(names)) * len(labels) + 0.3 * bool(series)
-    figure, axes = side_by_side(panels, height, width)
-    figure.get_layout_engine().set(
-        w_pad=0.08
-    )  # room between the last tick of a panel and the first of the next
-    for axis, title in zip(axes, panels, strict=True):
-        rows = table[table[panel] == title] if panel else table
-        for place, name in enumerate(names):
-            part = rows[rows[series] == name] if series else rows
-            # A list, because a panel may lack a series: then a column of texts stays
-            # one of texts.
-            y = np.array([labels.index(each) for each in part[label]], float)
-            y += (place - (len(names) - 1) / 2) * 0.6 / len(names)
-            colour, marker = look_of(name, place)
-            axis.hlines(
-                y,
-                part["ci_low"],
-                part["ci_high"],
-                color=colour,
-                linewidth=1.8,
-                zorder=2,
-            )
-            axis.plot(
-                part["value"],
-                y,
-                marker,
-                color=colour,
-                linestyle="",
-                markersize=5,
-                label=name,
-            )
-        line = reference.get(title) if isinstance(reference, dict) else reference
-        if line is not None:
-            axis.axvline(line, color="0.35", linestyle="--", linewidth=1.2, zorder=1)
-        axis.grid(axis="y", color="0.9", linewidth=0.6)
-    axes[0].set_yticks(range(len(labels)), labels)
-    axes[0].set_ylim(len(labels) - 0.5, -0.5)
-    if series:
-        legend_below(figure, axes[0], ncols=len(names))
-    return with_data(axes, table)
-
-
-def group_means(table: pd.DataFrame, series: str = "") -> np.ndarray:
-    """Draw mean accuracy of every model, one panel for each group of languages; return
-    the Axes of the panels.
-
-    `table`: model, group, value, ci_low, ci_high (fractions; NaN where there is no
-    interval), n (languages), and, where named, `series`. Models (rows) stand in the
-    order of the table, groups (panels) from few resources to many.
-    """
-    sizes = table.groupby("group")["n"].max()
-    titles = {name: f"{name}\nn = {size}" for name, size in sizes.items()}
-    names = in_order(table["group"])
-    drawn = table.sort_values(
-        "group", key=lambda column: column.map(names.index), kind="stable"
-    )
-    axes = forest(
-        drawn.assign(group=drawn["group"].map(titles)),
-        label="model",
-        panel="group",
-        series=series,
-    )
-    for axis in axes:
-        axis.set_xlim(left=0)
-        percent_axis(axis, "x")
-    axes[len(axes) // 2].set_xlabel("mean accuracy", size=10.5)
-    return with_data(axes, table)
 
 
 def means_with_intervals(
@@ -197,83 +104,6 @@ def strips(
     axis.set_ylim(len(rows) - 0.4, -0.5)
     axis.grid(axis="y", visible=False)
     return with_data(axis, points)
-
-
-def ranks(table: pd.DataFrame, label: str = "mean accuracy") -> np.ndarray:
-    """Draw a leaderboard: the models' ranks, between which of them nothing is decided,
-    and their means, with intervals.
-
-    `table`, the best first: model, value, ci_low, ci_high (fractions; NaN where there
-    is no interval), rank, rank_low, rank_high, letters (as `compact_letters`
-    gives them). A column of joined dots is one letter: the data do not decide which of
-    its models is better. Returns the Axes of the three.
-    """
-    rows = table.reset_index(drop=True)
-    # A letter is followed by a number where one alphabet is not enough.
-    words = [re.findall(r"\D\d*", letters) for letters in rows["letters"]]
-    letters = sorted({word for row in words for word in row})
-    order = sorted(letters, key=lambda word: [word in row for row in words].index(True))
-    size, height = (9.5, 0.3) if len(rows) <= 30 else (8.5, 0.22)
-    widths = [2.4, float(np.clip(0.5 + 0.22 * len(order), 1.2, 3)), 3]
-    size_in = (7.2, 1.1 + height * len(rows))
-    _, axes = plt.subplots(
-        1, 3, figsize=size_in, sharey=True, layout="constrained", width_ratios=widths
-    )
-    rank, letter, mean = axes
-    for axis, place, columns in (
-        (rank, 1, ("rank", "rank_low", "rank_high")),
-        (mean, 0, ("value", "ci_low", "ci_high")),
-    ):
-        middle, low, high = columns
-        axis.hlines(
-            rows.index,
-            rows[low],
-            rows[high],
-            color=COLOURS[place],
-            linewidth=1.8,
-            zorder=2,
-        )
-        axis.plot(
-            rows[middle],
-            rows.index,
-            MARKERS[place],
-            color=COLOURS[place],
-            linestyle="",
-            markersize=5,
-        )
-        axis.grid(axis="y", color="0.9", linewidth=0.6)
-        axis.tick_params(labelsize=size)
-    percent_axis(mean, "x").set_xlabel(label, size=10)
-    mean.set_xlim(
-        left=min(0, rows["ci_low"].min()) if rows["ci_low"].notna().any() else 0
-    )
-    rank.set_xlabel("rank", size=10)
-    last = int(
-        max(len(rows), rows["rank_high"].max())
-    )  # below the last row, where only the best are drawn
-    rank.set_xlim(0.5, last + 0.5)
-    step = max(1, round(last / (6 if last <= 20 else 3)))
-    rank.set_xticks(sorted({1, *range(step, last + 1, step)}))
-    for place, word in enumerate(order):
-        members = [number for number, row in enumerate(words) if word in row]
-        letter.plot(
-            [place] * len(members),
-            members,
-            "o-",
-            color="0.25",
-            linewidth=1.4,
-            markersize=4,
-        )
-    letter.set_xticks(
-        range(len(order)), order if len(order) <= 16 else [""] * len(order)
-    )
-    letter.set_xlim(-0.6, max(len(order), 2) - 0.4)
-    letter.tick_params(labelsize=size)
-    letter.grid(axis="x", visible=False)
-    letter.set_xlabel("not\ndecided", size=10)
-    rank.set_yticks(range(len(rows)), rows["model"])
-    rank.set_ylim(len(rows) - 0.5, -0.5)
-    return with_data(axes, table)
 
 
 def class_counts(

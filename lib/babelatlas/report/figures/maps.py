@@ -5,7 +5,7 @@ leave out Antarctica.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import pairwise
 
@@ -13,16 +13,20 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
 from matplotlib.patches import PathPatch, Rectangle
 from matplotlib.path import Path
 
 from babelatlas.base.paths import DATA
 from babelatlas.report.figures.look import (
     SEQUENTIAL,
+    Forms,
+    below_one_another,
     in_order,
     legend_below,
     look_of,
     with_data,
+    with_forms,
 )
 
 # The edges of a map, in degrees.
@@ -44,31 +48,31 @@ def world_map(world: pd.DataFrame, groups: Sequence[str]) -> Axes:
     grey ones). Land is light grey. The map is cut in the Pacific, at 170 degrees west,
     and leaves out Antarctica.
     """
-    figure, axis = plt.subplots(figsize=(7.2, 4.4), layout="constrained")
     table = world.dropna(subset=["latitude", "longitude"])
     others = table[~table["group"].isin(groups)]
-    axis.scatter(
-        *_places(others),
-        s=3,
-        color="0.6",
-        linewidths=0,
-        label=f"not reached ({len(others):,})",
-    )
-    for place, group in enumerate(in_order(groups)):
-        rows = table[table["group"] == group]
-        colour, marker = look_of(group, place)
+
+    def draw(axis: Axes, scale: float) -> None:
         axis.scatter(
-            *_places(rows),
-            s=20 + 6 * place,
-            label=f"{group} ({len(rows)})",
-            color=colour,
-            marker=marker,
-            edgecolors="white",
-            linewidths=0.5,
+            *_places(others),
+            s=3 * scale,
+            color="0.6",
+            linewidths=0,
+            label=f"not reached ({len(others):,})",
         )
-    _draw_land(axis)
-    _cut_map(axis)
-    legend_below(figure, axis, markerscale=1.4)
+        for place, group in enumerate(in_order(groups)):
+            rows = table[table["group"] == group]
+            colour, marker = look_of(group, place)
+            axis.scatter(
+                *_places(rows),
+                s=(20 + 6 * place) * scale,
+                label=f"{group} ({len(rows)})",
+                color=colour,
+                marker=marker,
+                edgecolors="white",
+                linewidths=0.5,
+            )
+
+    axis = _in_two_sizes(draw, 4.4, markerscale=1.4)
     return with_data(axis, table)
 
 
@@ -80,29 +84,63 @@ def accuracy_map(world: pd.DataFrame, places: pd.DataFrame, label: str) -> Axes:
     out), value (fraction). Higher steps are drawn larger, each with its own marker, so
     that the map can be read without colours. Land and cut as in `world_map`.
     """
-    figure, axis = plt.subplots(figsize=(7.2, 4.6), layout="constrained")
-    axis.scatter(*_places(world), s=2.5, color="0.65", linewidths=0)
+    table = places.dropna(subset=["latitude", "longitude"])
+    steps = accuracy_steps(table["value"])
+
+    def draw(axis: Axes, scale: float) -> None:
+        axis.scatter(*_places(world), s=2.5 * scale, color="0.65", linewidths=0)
+        for place, (name, (colour, marker)) in enumerate(step_looks().items()):
+            rows = table[steps == name]
+            axis.scatter(
+                *_places(rows),
+                s=(22 + 9 * place) * scale,
+                zorder=3,
+                label=f"{name} ({len(rows)})",
+                color=colour,
+                marker=marker,
+                edgecolors="black",
+                linewidths=0.5 * scale,
+            )
+
+    axis = _in_two_sizes(draw, 4.6, title=label, title_fontsize=10)
+    return with_data(axis, table)
+
+
+def _in_two_sizes(draw: Callable[[Axes, float], None], height: float, **legend) -> Axes:
+    """Return a map that `draw` draws on an axis, with its form for a phone, where dots
+    take less area (the second argument). `legend`: how the legend looks.
+    """
+    figure, axis = plt.subplots(figsize=(7.2, height), layout="constrained")
+    small, phone_axes = below_one_another([""], 3.3)
+    draw(axis, 1)
+    draw(phone_axes[0], 0.45)
+    legend_below(figure, axis, **legend)
+    legend_below(small, phone_axes[0], ncols=2, **legend)
+    for each in (axis, phone_axes[0]):
+        _draw_land(each)
+        _cut_map(each)
+    return with_forms(axis, Forms(phone_axes), share="")
+
+
+def accuracy_steps(values: pd.Series) -> pd.Series:
+    """Return the step of each accuracy, as the legend of `accuracy_map` names it.
+
+    >>> accuracy_steps(pd.Series([0.05, 0.1, 1.0])).tolist()
+    ['0 to 10 %', '10 to 25 %', '75 to 100 %']
+    """
+    reached = np.searchsorted(STEPS, values, side="right") - 1
+    names = list(step_looks())
+    steps = np.clip(reached, 0, len(names) - 1)
+    return pd.Series([names[step] for step in steps], index=values.index, dtype=str)
+
+
+def step_looks() -> dict[str, tuple[str, str]]:
+    """Return the colour and the marker of each step of `accuracy_map`."""
     n_steps = len(STEPS) - 1
     shades = plt.get_cmap(SEQUENTIAL)(np.linspace(0.0, 0.95, n_steps))
-    table = places.dropna(subset=["latitude", "longitude"])
-    reached = np.searchsorted(STEPS, table["value"], side="right") - 1
-    step = np.clip(reached, 0, n_steps - 1)
-    for place, (low, high) in enumerate(pairwise(STEPS)):
-        rows = table[step == place]
-        axis.scatter(
-            *_places(rows),
-            s=22 + 9 * place,
-            zorder=3,
-            label=f"{100 * low:.0f} to {100 * high:.0f} % ({len(rows)})",
-            color=shades[place],
-            marker=STEP_MARKERS[place],
-            edgecolors="black",
-            linewidths=0.5,
-        )
-    _draw_land(axis)
-    _cut_map(axis)
-    legend_below(figure, axis, title=label, title_fontsize=10)
-    return with_data(axis, table)
+    names = [f"{100 * low:.0f} to {100 * high:.0f} %" for low, high in pairwise(STEPS)]
+    colours = map(to_hex, shades)
+    return dict(zip(names, zip(colours, STEP_MARKERS, strict=True), strict=True))
 
 
 def map_points(table: pd.DataFrame, text: pd.Series) -> pd.DataFrame:

@@ -3,8 +3,11 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 
 from babelatlas.report.figures.look import (
+    Forms,
+    below_one_another,
     in_order,
     legend_below,
     log_axis,
@@ -12,6 +15,7 @@ from babelatlas.report.figures.look import (
     percent_axis,
     side_by_side,
     with_data,
+    with_forms,
 )
 
 
@@ -35,38 +39,56 @@ def correlation_panels(
     panels = in_order(points[panel])
     names = in_order(sorted(set(points[series])))
     figure, axes = side_by_side(panels, 4.0)
-    for axis, title in zip(axes, panels, strict=True):
+    on_phone, phone_axes = below_one_another(panels, 0.8 + 3.2 * len(panels))
+    for place, title in enumerate(panels):
         rows, band = points[points[panel] == title], bands[bands[panel] == title]
-        for place, name in enumerate(names):
-            part = rows[rows[series] == name]
-            colour, marker = look_of(name, place)
-            look = {"color": colour, "marker": marker, "s": 16}
-            axis.scatter(part[x], part[y], alpha=0.75, linewidths=0, label=name, **look)
-            if ring:
-                part = part[part[ring]]
-                axis.scatter(
-                    part[x],
-                    part[y],
-                    edgecolors="black",
-                    linewidths=1.2,
-                    **(look | {"s": 30}),
-                )
-        axis.fill_between(
-            band["x"],
-            band["ci_low"],
-            band["ci_high"],
-            color="0.4",
-            alpha=0.25,
-            linewidth=0,
-        )
-        axis.plot(
-            band["x"], band["y"], color="0.2", linestyle="-", marker="", linewidth=1.5
-        )
+        for axis in (axes[place], phone_axes[place]):
+            for number, name in enumerate(names):
+                part = rows[rows[series] == name]
+                _draw_series(axis, part, x, y, look_of(name, number), name, ring)
+            _draw_band(axis, band)
+    for axis in (*axes, *phone_axes):
         percent_axis(axis, "xy")
     axes[len(panels) // 2].set_xlabel(x, size=10.5)
-    axes[0].set_ylabel(y, size=10.5)
+    for drawn in (axes, phone_axes):
+        drawn[0].set_ylabel(y, size=10.5)
     legend_below(figure, axes[0])
-    return with_data(axes, points)
+    legend_below(on_phone, phone_axes[0], ncols=2)
+    return with_forms(with_data(axes, points), Forms(phone_axes), share="xy")
+
+
+def _draw_series(
+    axis: Axes,
+    part: pd.DataFrame,
+    x: str,
+    y: str,
+    colour_and_marker: tuple[str, str],
+    name: str,
+    ring: str,
+) -> None:
+    """Draw the points of one series; those where `ring` is true get a black edge."""
+    colour, marker = colour_and_marker
+    look = {"color": colour, "marker": marker, "s": 16}
+    axis.scatter(part[x], part[y], alpha=0.75, linewidths=0, label=name, **look)
+    if ring:
+        ringed = part[part[ring]]
+        edge = {"edgecolors": "black", "linewidths": 1.2}
+        axis.scatter(ringed[x], ringed[y], **edge, **(look | {"s": 30}))
+
+
+def _draw_band(axis: Axes, band: pd.DataFrame) -> None:
+    """Draw a line with its band."""
+    axis.fill_between(
+        band["x"],
+        band["ci_low"],
+        band["ci_high"],
+        color="0.4",
+        alpha=0.25,
+        linewidth=0,
+    )
+    axis.plot(
+        band["x"], band["y"], color="0.2", linestyle="-", marker="", linewidth=1.5
+    )
 
 
 def two_ways(
