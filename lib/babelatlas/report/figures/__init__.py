@@ -30,7 +30,13 @@ from babelatlas.report.figures.look import (
     style,
     with_data,
 )
-from babelatlas.report.figures.maps import STEPS, accuracy_map, map_points, world_map
+from babelatlas.report.figures.maps import (
+    STEPS,
+    accuracy_map,
+    map_of_states,
+    map_points,
+    world_map,
+)
 from babelatlas.report.figures.pictures import contact_sheet
 from babelatlas.report.figures.scatter import (
     correlation_panels,

@@ -5,7 +5,7 @@ leave out Antarctica.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 
@@ -105,15 +105,58 @@ def accuracy_map(world: pd.DataFrame, places: pd.DataFrame, label: str) -> Axes:
     return with_data(axis, table)
 
 
-def map_points(table: pd.DataFrame, text: pd.Series) -> pd.DataFrame:
+def map_points(
+    table: pd.DataFrame, text: pd.Series, link: pd.Series | None = None
+) -> pd.DataFrame:
     """Return where the languages of a map answer to the pointer, and with what, as
     `show` takes it.
 
-    `table`: latitude, longitude (degrees; rows without are left out); `text`: of each
-    of its rows. Columns: x, y (degrees on the map), text.
+    `table`: latitude, longitude (degrees; rows without are left out); `text` and
+    `link`: of each of its rows. Columns: x, y (degrees on the map), text, link (where
+    given).
     """
     across, up = _places(table)
-    return pd.DataFrame({"x": across, "y": up, "text": text[across.index]})
+    points = pd.DataFrame({"x": across, "y": up, "text": text[across.index]})
+    return points if link is None else points.assign(link=link[across.index])
+
+
+def map_of_states(
+    world: pd.DataFrame, looks: Mapping[str, tuple[str, str]], others: str
+) -> Axes:
+    """Draw every language as a dot at its place on a map of the world, by its state;
+    the legend counts all of them, also those without a place.
+
+    `world`: latitude, longitude (degrees, NaN where not known), group (a state, else
+    ""). `looks`: state -> colour and marker, the first on top and first in the legend.
+    `others`: what the legend calls the rest, small and grey. Land and cut as in
+    `world_map`.
+    """
+    figure, axis = plt.subplots(figsize=(7.2, 3.75), layout="constrained")
+    table = world.dropna(subset=["latitude", "longitude"])
+    counts = world["group"].value_counts()
+    for place, (state, (colour, marker)) in enumerate(looks.items()):
+        axis.scatter(
+            *_places(table[table["group"] == state]),
+            s=44 - 5 * place,
+            label=f"{state} ({counts.get(state, 0):,})",
+            color=colour,
+            marker=marker,
+            edgecolors="white",
+            linewidths=0.5,
+            zorder=3 + 1 / (1 + place),
+        )
+    rest = ~world["group"].isin(looks)
+    axis.scatter(
+        *_places(table[rest[table.index]]),
+        s=3,
+        color="0.6",
+        linewidths=0,
+        label=f"{others} ({rest.sum():,})",
+    )
+    _draw_land(axis)
+    _cut_map(axis)
+    legend_below(figure, axis, markerscale=1.4, columnspacing=1.2, handletextpad=0.2)
+    return with_data(axis, table)
 
 
 @cache
