@@ -146,7 +146,9 @@ def gap_in_words(lines: pd.DataFrame) -> str:
 
 def draw_gap(lines: pd.DataFrame) -> Axes:
     """Draw the lines of `gap_lines`, low and wide, each named at its end."""
-    _, axis = plt.subplots(figsize=(7.2, 2.2), layout="constrained")
+    _, axis = plt.subplots(figsize=(7.2, 1.9), layout="constrained")
+    last = lines.groupby("line")["value"].last().sort_values().index
+    sides = dict(zip(last, ["top", "bottom", "center"], strict=True))
     for place, name in enumerate((BEST, ENGLISH, MEAN)):
         rows = lines[lines["line"] == name]
         axis.plot(
@@ -164,14 +166,13 @@ def draw_gap(lines: pd.DataFrame) -> Axes:
             (rows["date"].iloc[-1], rows["value"].iloc[-1]),
             xytext=(8, 0),
             textcoords="offset points",
-            va="center",
+            va=sides[name],
             size=9.5,
             color=figures.COLOURS[place],
         )
     mean = lines[lines["line"] == MEAN]
-    axis.fill_between(
-        mean["date"], mean["ci_low"], mean["ci_high"], step="post", alpha=0.15, lw=0
-    )
+    band = {"color": figures.COLOURS[2], "alpha": 0.15, "lw": 0, "step": "post"}
+    axis.fill_between(mean["date"], mean["ci_low"], mean["ci_high"], **band)
     years = pd.date_range(lines["date"].min(), lines["date"].max(), freq="YS")
     axis.set_xticks(years, years.year)
     axis.set_ylim(bottom=0)

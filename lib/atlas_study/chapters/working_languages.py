@@ -45,6 +45,8 @@ LOOKS = {
     "not usable": ("#CC79A7", "s"),
     "not decided": ("#56B4E9", "o"),
 }
+SIGNS = {"^": "▲", "D": "◆", "v": "▼", "s": "■", "o": "●"}
+UNTESTED = ("#808080", "·", "no released test")
 
 
 class Judged(NamedTuple):
@@ -91,25 +93,38 @@ def show_verdicts(spoken: pd.DataFrame, caption: str, alt: str) -> HTML:
     columns = ["glottocode", "latitude", "longitude", "group"]
     texts = spoken["language"] + ": " + spoken["group"]
     pages = "language-" + spoken["lang"] + ".html"
-    return figures.show(
-        figures.map_of_states(dots, LOOKS, "not tested"),
+    figure = figures.show(
+        figures.map_of_states(dots, LOOKS),
         caption=caption,
         alt=alt,
         data=dots.loc[dots["group"] != "", columns],
         points=figures.map_points(spoken, texts, pages),
     )
+    legend = _legend(dots["group"])
+    drawn = figure.data.replace("<figcaption>", f"{legend}<figcaption>", 1)
+    return HTML(f'<div class="atlas-map">{drawn}</div>')
 
 
-def count_without_place(spoken: pd.DataFrame) -> tuple[int, int]:
-    """Return how many spoken languages have no place on the map: with a verdict, and
-    without one.
-
-    `spoken`: as in `Judged`.
+def _legend(groups: pd.Series) -> str:
+    """Return the legend of the map as HTML, which counts all languages; `groups`: of
+    each of them, "" without a result.
     """
-    world = languages.world()
-    is_missing = world[["latitude", "longitude"]].isna().any(axis=1)
-    is_judged = world["glottocode"].isin(spoken["glottocode"])
-    return int((is_missing & is_judged).sum()), int((is_missing & ~is_judged).sum())
+    counts = groups.value_counts()
+    signs = {state: (colour, SIGNS[mark]) for state, (colour, mark) in LOOKS.items()}
+    rows = [(*signs[state], state, counts.get(state, 0)) for state in LOOKS]
+    rows.append((*UNTESTED, counts.get("", 0)))
+    items = [
+        f'<li><span style="color:{colour}" aria-hidden="true">{sign}</span> {name}'
+        f" {count:,}</li>"
+        for colour, sign, name, count in rows
+        if count
+    ]
+    return f'<ul class="atlas-key">{"".join(items)}</ul>'
+
+
+def count_without_place() -> int:
+    """Return how many of the world's spoken languages have no place on the map."""
+    return int(languages.world()[["latitude", "longitude"]].isna().any(axis=1).sum())
 
 
 def other_rules(

@@ -126,11 +126,7 @@ def with_takeaways(notebook: dict, pages: Mapping[str, Path]) -> dict:
     def filled(asked: re.Match) -> str:
         names = [name for name in asked[1].split() if name in pages]
         found = {name: takeaway_of(pages[name]) for name in names}
-        items = [
-            f"1. {text} [How this was found]({name})."
-            for name, text in found.items()
-            if text
-        ]
+        items = [f"1. {text} [More]({name})." for name, text in found.items() if text]
         return "\n".join(["## Findings on real models", "", *items]) if items else ""
 
     cells = []

@@ -120,42 +120,29 @@ def map_points(
     return points if link is None else points.assign(link=link[across.index])
 
 
-def map_of_states(
-    world: pd.DataFrame, looks: Mapping[str, tuple[str, str]], others: str
-) -> Axes:
+def map_of_states(world: pd.DataFrame, looks: Mapping[str, tuple[str, str]]) -> Axes:
     """Draw every language as a dot at its place on a map of the world, by its state;
-    the legend counts all of them, also those without a place.
+    without a legend, so that the map can be as narrow as a phone.
 
-    `world`: latitude, longitude (degrees, NaN where not known), group (a state, else
-    ""). `looks`: state -> colour and marker, the first on top and first in the legend.
-    `others`: what the legend calls the rest, small and grey. Land and cut as in
-    `world_map`.
+    `world`: latitude, longitude (degrees; rows without are left out), group (a state,
+    else "": small and grey). `looks`: state -> colour and marker, the first on top.
+    Land and cut as in `world_map`.
     """
-    figure, axis = plt.subplots(figsize=(7.2, 3.75), layout="constrained")
+    _, axis = plt.subplots(figsize=(7.2, 3.4), layout="constrained")
     table = world.dropna(subset=["latitude", "longitude"])
-    counts = world["group"].value_counts()
-    for place, (state, (colour, marker)) in enumerate(looks.items()):
+    rest = table[~table["group"].isin(looks)]
+    axis.scatter(*_places(rest), s=3, color="0.6", linewidths=0)
+    for place, (state, (colour, marker)) in reversed([*enumerate(looks.items())]):
         axis.scatter(
             *_places(table[table["group"] == state]),
             s=44 - 5 * place,
-            label=f"{state} ({counts.get(state, 0):,})",
             color=colour,
             marker=marker,
             edgecolors="white",
             linewidths=0.5,
-            zorder=3 + 1 / (1 + place),
         )
-    rest = ~world["group"].isin(looks)
-    axis.scatter(
-        *_places(table[rest[table.index]]),
-        s=3,
-        color="0.6",
-        linewidths=0,
-        label=f"{others} ({rest.sum():,})",
-    )
     _draw_land(axis)
     _cut_map(axis)
-    legend_below(figure, axis, markerscale=1.4, columnspacing=1.2, handletextpad=0.2)
     return with_data(axis, table)
 
 
