@@ -10,10 +10,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from IPython.display import HTML
-from matplotlib.axes import Axes
 
 from atlas_study.chapters import gap_over_time
-from babelatlas.analysis import real_run
+from babelatlas.analysis import coverage, real_run
 from babelatlas.base import languages, released, synsets
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import registry as dataset_registry
@@ -144,9 +143,11 @@ def gap_in_words(lines: pd.DataFrame) -> str:
     return f"Best recall@1 by release date: {', '.join(parts)}."
 
 
-def draw_gap(lines: pd.DataFrame) -> Axes:
-    """Draw the lines of `gap_lines`, low and wide, each named at its end."""
-    _, axis = plt.subplots(figsize=(7.2, 1.9), layout="constrained")
+def show_gap(lines: pd.DataFrame, caption: str) -> HTML:
+    """Return a small figure of the lines of `gap_lines` as HTML, each named at its
+    end; a phone shows it whole.
+    """
+    _, axis = plt.subplots(figsize=(5.4, 1.9), layout="constrained")
     last = lines.groupby("line")["value"].last().sort_values().index
     sides = dict(zip(last, ["top", "bottom", "center"], strict=True))
     for place, name in enumerate((BEST, ENGLISH, MEAN)):
@@ -176,14 +177,16 @@ def draw_gap(lines: pd.DataFrame) -> Axes:
     years = pd.date_range(lines["date"].min(), lines["date"].max(), freq="YS")
     axis.set_xticks(years, years.year)
     axis.set_ylim(bottom=0)
-    return figures.percent_axis(axis)
+    figures.percent_axis(axis)
+    figure = figures.show(axis, caption, gap_in_words(lines), data=lines)
+    return HTML(f'<div class="atlas-whole">{figure.data}</div>')
 
 
 class Contents(NamedTuple):
     """What is in the book: numbers, and the parts of a sentence on the run.
 
     `n_models` with released results, `n_generative` of them; `n_languages` of these
-    results; `labelled`: how many languages have labels, with the noun; `own_data`:
+    results; `labelled`: how many spoken languages have labels, with the noun; `own_data`:
     which data of the user the run has, and `caution`: that its models are those of the
     miniature, both "" where not.
     """
@@ -203,8 +206,9 @@ def contents(
     results = released.one_run(released.read())
     names = results["model"].unique()
     kinds = released.models().loc[names, "kind"]
-    sizes = labels[labels["lang"] != "en"].groupby("lang").size()
-    n_labelled = int((sizes >= LEAST_LABELS).sum())
+    counted_by_code = coverage.count_classes(labels)
+    classes = coverage.world_counts(counted_by_code)["n_classes"]
+    n_labelled = int((classes >= LEAST_LABELS).sum())
 
     custom = [name for name in datasets if dataset_registry.get_dataset(name).custom]
     own_data = ""
@@ -221,7 +225,7 @@ def contents(
         n_models=len(names),
         n_generative=int((kinds == "generative").sum()),
         n_languages=results["lang"].nunique(),
-        labelled=formatting.counted(n_labelled, "language"),
+        labelled=formatting.counted(n_labelled, "spoken language"),
         own_data=own_data,
         caution=caution,
     )

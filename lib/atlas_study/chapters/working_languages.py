@@ -46,7 +46,7 @@ LOOKS = {
     "not decided": ("#56B4E9", "o"),
 }
 SIGNS = {"^": "▲", "D": "◆", "v": "▼", "s": "■", "o": "●"}
-UNTESTED = ("#808080", "·", "no released test")
+UNTESTED = ("#808080", "•", "no released test")
 
 
 class Judged(NamedTuple):
@@ -102,7 +102,7 @@ def show_verdicts(spoken: pd.DataFrame, caption: str, alt: str) -> HTML:
     )
     legend = _legend(dots["group"])
     drawn = figure.data.replace("<figcaption>", f"{legend}<figcaption>", 1)
-    return HTML(f'<div class="atlas-map">{drawn}</div>')
+    return HTML(f'<div class="atlas-whole">{drawn}</div>')
 
 
 def _legend(groups: pd.Series) -> str:
