@@ -168,7 +168,7 @@ def verdict(counts: pd.Series, by_rule: pd.DataFrame) -> str:
     by_others = f" ({low:,}–{high:,} by other rules)" if low < high else ""
     return (
         f"An open model is usable in {usable}{by_others} and on the borderline in"
-        f" {counts['borderline']:,}; for most of the world's languages nobody has"
+        f" {counts['borderline']:,}; for most languages nobody has"
         " released a test."
     )
 
