@@ -5,10 +5,16 @@ pages own.
 import pandas as pd
 import pytest
 
-from atlas_study.chapters import summary
-from babelatlas.analysis import ranking, training_data
-from babelatlas.base import published, released, synsets
+from atlas_study.chapters import gap_over_time, summary
+from atlas_study.workflow import notebooks
+from babelatlas.base import released, synsets
 from babelatlas.base.errors import InputError
+from conftest import ROOT
+
+
+def notebook_parameters(name):
+    """The parameters of a chapter with their defaults."""
+    return notebooks.defaults(ROOT / "notebooks" / "chapters" / f"{name}.ipynb")
 
 
 @pytest.fixture
@@ -69,31 +75,46 @@ def test_accuracy_is_of_the_languages_asked_for_that_have_so_many_classes():
     assert accuracy.between(0, 1).all()
 
 
-def test_the_findings_are_those_of_the_pages_that_own_them():
-    findings = summary.findings(50, 0)
-    gaps = 100 * published.gaps_between_groups()
-    assert findings.gap_equal == pytest.approx(gaps["100 classes"].mean())
-    assert findings.gap_all == pytest.approx(gaps["all classes"].mean())
-    assert findings.steady_high > findings.steady_low
+@pytest.fixture(scope="module")
+def lines():
+    return summary.gap_lines(20, 0)
 
-    recall = 100 * training_data.recall("xm3600")
-    assert findings.n_others == len(recall) - 1
-    assert findings.english_after > findings.english_before
-    assert findings.others_after < findings.others_before
 
-    paper = published.accuracy_by_language().query("lang != 'en'")
-    n_models = paper["model"].nunique()
-    assert findings.n_pairs == n_models * (n_models - 1) / 2
-    pairs = ranking.comparisons(paper, n_resamples=50)
-    assert findings.n_different <= (pairs["p_adjusted"] < 0.05).sum()
+def test_the_lines_of_the_gap_are_those_of_its_chapter(lines):
+    cell = notebook_parameters("14_gap_over_time")["series"][
+        "Retrieval (CLIP_benchmark)"
+    ]
+    assert [*summary.GAP_SOURCE[:4], list(summary.GAP_SOURCE[4])] == cell
+    scores = gap_over_time.read_scores(*cell, least_classes=1)
+    gap = gap_over_time.measure_gap(scores, "best language").gap.mean(axis=1)
+    by_line = lines.pivot(index="date", columns="line", values="value")
+    ours = by_line[summary.BEST] - by_line[summary.MEAN]
+    assert ours.tolist() == pytest.approx(gap.tolist())
+
+
+def test_what_the_lines_say_is_where_they_begin_and_end(lines):
+    words = summary.gap_in_words(lines)
+    english = lines[lines["line"] == summary.ENGLISH]
+    last = 100 * english["value"].iloc[-1]
+    assert f"to {last:.1f} %, mean of the others" in words
+    picture = summary.show_gap(lines, "<b>Lines.</b>").data
+    assert picture.startswith('<div class="atlas-whole"><figure class="atlas-figure">')
+
+
+def test_the_verdict_is_counted_by_the_rules_of_its_chapter():
+    home, chapter = map(notebook_parameters, ("00_summary", "12_working_languages"))
+    for name in ("other_lines", "more_classes"):
+        assert home[name] == chapter[name]
 
 
 def test_contents_count_models_languages_and_labels():
-    labels = pd.DataFrame({"lang": ["de"] * 10 + ["sw"] * 9 + ["en"] * 20})
+    # Spoken languages, English among them, as chapter 30 counts them.
+    langs = ["de"] * 10 + ["sw"] * 9 + ["hr"] * 10 + ["sr"] * 10 + ["en"] * 10
+    labels = pd.DataFrame({"lang": langs, "wnid": [str(n) for n in range(len(langs))]})
     book = summary.contents(labels, ["picto-en"], ["pictograms"])
     results = released.one_run(released.read())
     assert book.n_models == results["model"].nunique()
-    assert book.labelled == "1 language"
+    assert book.labelled == "3 spoken languages"
     assert book.own_data == ""
     assert book.caution.startswith(" Those of [the miniature]")
     assert summary.contents(labels, ["openai-b32"], []).caution == ""

@@ -2,6 +2,8 @@
 models that are best in them.
 """
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -55,6 +57,40 @@ def test_the_map_shows_each_judged_language_in_its_data(judged):
     picture = working_languages.show_verdicts(judged.spoken, "<b>Map.</b>", "Map.").data
     assert 'alt="Map."' in picture
     assert "text/csv" in picture
+
+
+def test_the_legend_of_the_map_counts_every_language_of_the_world(judged):
+    picture = working_languages.show_verdicts(judged.spoken, "<b>Map.</b>", "Map.").data
+    counts = re.findall(r"</span> ([a-z ]+) ([\d,]+)</li>", picture)
+    numbers = {state: int(count.replace(",", "")) for state, count in counts}
+    assert sum(numbers.values()) == judged.n_world
+    rest = numbers.pop("no released test")
+    assert rest == judged.n_world - len(judged.spoken)
+    assert numbers == judged.counts[judged.counts > 0].to_dict()
+    assert 0 < working_languages.count_without_place() < judged.n_world
+
+
+def test_each_dot_of_the_map_opens_the_page_of_its_language(judged):
+    picture = working_languages.show_verdicts(judged.spoken, "<b>Map.</b>", "Map.").data
+    dots = re.findall(r'<a tabindex="-1" href="(language-[\w-]+\.html)"', picture)
+    assert len(dots) == judged.spoken["latitude"].notna().sum()
+    assert "language-sw.html" in dots
+
+
+def test_the_verdict_has_its_range_over_other_rules_where_they_differ():
+    counts = pd.Series({"usable": 61, "borderline": 2})
+    by_rule = pd.DataFrame({"usable": [61, 48, 76]})
+    sentence = working_languages.verdict(counts, by_rule)
+    assert "usable in 61 spoken languages (48–76 by other rules) and" in sentence
+    assert "by other rules" not in working_languages.verdict(counts, by_rule[:1])
+
+
+def test_other_rules_begin_with_that_of_the_book():
+    rules = working_languages.other_rules([0.6], 150)
+    assert rules["as here"] == {}
+    assert next(iter(rules)) == "as here"
+    assert rules["60 % of English"] == {"line": 0.6}
+    assert rules["at least 150 classes"] == {"least_classes": 150}
 
 
 def test_the_rule_of_the_book_counts_what_the_book_counts(judged):

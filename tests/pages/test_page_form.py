@@ -3,6 +3,8 @@ like it, details that fold.
 """
 
 import copy
+import json
+from pathlib import Path
 
 import pytest
 from docutils import nodes
@@ -246,3 +248,60 @@ def test_the_search_finds_of_a_stage_the_title_alone_whatever_it_is_called():
     assert page_form.BY_TITLE not in chapter["cells"][-1]["source"]
     page = document(f"More\n----\n\ntext\n\n.. {page_html.BY_TITLE}")
     assert page_html.searched("renamed", page).astext().split() == ["Title"]
+
+
+def chapter(folder, name, *texts):
+    """An executed notebook that shows texts in Markdown."""
+    content = {"cells": [code("show()", text) for text in texts], "metadata": {}}
+    (folder / f"{name}.ipynb").write_text(json.dumps(content), encoding="utf-8")
+    return folder / f"{name}.ipynb"
+
+
+ASKED = "<!-- takeaways: 13_few 16_filters -->"
+
+
+def shown_text(notebook):
+    return notebook["cells"][0]["outputs"][0]["data"]["text/markdown"]
+
+
+def test_a_page_shows_the_takeaways_of_others_in_their_words(tmp_path):
+    texts = {"13_few": "Models lose -26 points.", "16_filters": "Filters leave 26 %."}
+    pages = {
+        name: chapter(tmp_path, name, "Prose.", reading.takeaway(text).data)
+        for name, text in texts.items()
+    }
+    home = {"cells": [code("show()", ASKED)], "metadata": {}}
+    before = copy.deepcopy(home)
+    lines = shown_text(page_form.with_takeaways(home, pages)).splitlines()
+    assert lines[0] == "## Findings on real models"
+    assert lines[2:] == [
+        "1. Models lose −26 points. [More](13_few).",
+        "1. Filters leave 26 %. [More](16_filters).",
+    ]
+    assert home == before, "the executed notebook was changed"
+
+
+@pytest.mark.parametrize("last", ["Prose.", None])
+def test_a_page_that_is_lacking_or_has_no_takeaway_leaves_no_empty_item(tmp_path, last):
+    home = {"cells": [code("show()", ASKED)], "metadata": {}}
+    pages = {} if last is None else {"13_few": chapter(tmp_path, "13_few", last)}
+    assert shown_text(page_form.with_takeaways(home, pages)) == ""
+
+
+def test_places_on_a_map_link_only_to_pages_that_the_book_has(tmp_path):
+    dot = '<a tabindex="-1" href="language-{}.html" style="left:1%" title="T"></a>'
+    shown = dot.format("sw") + dot.format("quz")
+    cell = code("draw()")
+    data = {"text/html": shown}
+    cell["outputs"] = [{"output_type": "display_data", "metadata": {}, "data": data}]
+    file = tmp_path / "x.ipynb"
+    cells = [prose("# X"), cell]
+    file.write_text(json.dumps({"cells": cells, "metadata": {}}), encoding="utf-8")
+    path = Path("x.ipynb")
+    held = page_form.staged(path, file, {"language-quz"}.__contains__, [], "")
+    (drawn,) = (
+        output["data"]["text/html"]
+        for each in json.loads(held[path])["cells"]
+        for output in each.get("outputs", [])
+    )
+    assert drawn == dot.format("sw") + '<span style="left:1%" title="T"></span>'

@@ -1,16 +1,19 @@
 """What the title page shows besides the verdicts: photographs that were classified by
-words of several languages, three findings, and what is in the book.
+words of several languages, the gap between languages over time, and what is in the
+book.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from IPython.display import HTML
 
-from babelatlas.analysis import ranking, real_run, training_data
-from babelatlas.base import languages, published, released, synsets
+from atlas_study.chapters import gap_over_time
+from babelatlas.analysis import coverage, real_run
+from babelatlas.base import languages, released, synsets
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import registry as dataset_registry
 from babelatlas.models import registry as model_registry
@@ -18,6 +21,9 @@ from babelatlas.report import figures, formatting
 
 SIDE = 100  # pixels of a photograph
 LEAST_LABELS = 10  # of a language that counts as one with labels
+# The main series of chapter 14: harness, data set, metric, direction, variants.
+GAP_SOURCE = ("clip_benchmark", "xm3600", "recall@1", "t2i", ("",))
+BEST, ENGLISH, MEAN = "best language", "English", "mean of the others"
 
 
 class SamePhotographs(NamedTuple):
@@ -105,91 +111,82 @@ def equal_accuracy(model: str, n_classes: int, langs: Sequence[str]) -> pd.Serie
     return accuracy.rename(index=languages.name)
 
 
-class Findings(NamedTuple):
-    """The numbers of the three findings; accuracy and recall in percent, gaps in
-    points.
+def gap_lines(n_resamples: int, seed: int) -> pd.DataFrame:
+    """Return the best results so far in retrieval as chapter 14 has them: of the best
+    language, of English and as a mean of the others.
 
-    Few labels: `n_models` published models, the gap between languages with many and
-    with few labels, `gap_equal` with as many classes in each and `gap_all` with all;
-    `steady`: the model with the smallest of the latter, with its accuracy among as many
-    classes, `steady_high` and `steady_low`. Filtering: recall without and with the
-    filter in English and, as a mean, in `n_others` other languages. Rankings: of
-    `n_pairs` of models, `n_different` differ significantly.
+    Columns: line, date, value, ci_low, ci_high (fractions; 95 % over families, of the
+    mean alone), n (languages of the line).
     """
+    scores = gap_over_time.read_scores(*GAP_SOURCE, least_classes=1)
+    gap = gap_over_time.measure_gap(scores, gap_over_time.BEST_LANGUAGE)
+    means = gap_over_time.means_over_time({"retrieval": gap}, n_resamples, seed)
+    means = means[means["measure"] == "others"].assign(line=MEAN)
+    lines = [means]
+    for name, values in {
+        BEST: gap.best.max(axis=1),
+        ENGLISH: gap.best["en"],
+    }.items():
+        line = values.rename("value").rename_axis("date").reset_index()
+        lines.append(line.assign(line=name, n=1))
+    columns = ["line", "date", "value", "ci_low", "ci_high", "n"]
+    return pd.concat(lines, ignore_index=True)[columns]
 
-    n_models: int
-    gap_equal: float
-    gap_all: float
-    steady: str
-    steady_high: float
-    steady_low: float
-    english_before: float
-    english_after: float
-    n_others: int
-    others_before: float
-    others_after: float
-    n_pairs: int
-    n_different: int
+
+def gap_in_words(lines: pd.DataFrame) -> str:
+    """Return the first and the last value of each line of `gap_lines`, a sentence."""
+    parts = []
+    for name in (BEST, ENGLISH, MEAN):
+        values = lines.loc[lines["line"] == name, "value"]
+        first, last = map(formatting.percent, (values.iloc[0], values.iloc[-1]))
+        parts.append(f"{name} from {first} to {last}")
+    return f"Best recall@1 by release date: {', '.join(parts)}."
 
 
-def findings(n_resamples: int, seed: int) -> Findings:
-    """Return the numbers of the three findings on real models.
-
-    Sources: Geigle et al. (2024), Tables 2, 3 and 8; open_clip's results.
+def show_gap(lines: pd.DataFrame, caption: str) -> HTML:
+    """Return a small figure of the lines of `gap_lines` as HTML, each named at its
+    end; a phone shows it whole.
     """
-    gaps = 100 * published.gaps_between_groups()
-    steady = gaps["all classes"].idxmin()
-    accuracy = published.accuracy_by_group()
-    accuracy = accuracy[(accuracy["table"] == "3") & (accuracy["model"] == steady)]
-    accuracy = 100 * accuracy.set_index("group")["value"]
-
-    before, after = _filtered_recall()
-    others = before.index != "en"
-
-    by_language = published.accuracy_by_language()
-    by_language = by_language[by_language["lang"] != "en"]
-    pairs = ranking.comparisons(
-        by_language,
-        cluster=languages.families(by_language["lang"].unique()),
-        n_resamples=n_resamples,
-        seed=seed,
-    )
-    different = ranking.significantly_different(pairs).iloc[0]
-    return Findings(
-        n_models=len(gaps),
-        gap_equal=gaps["100 classes"].mean(),
-        gap_all=gaps["all classes"].mean(),
-        steady=steady,
-        steady_high=accuracy["high"],
-        steady_low=accuracy["low"],
-        english_before=before["en"],
-        english_after=after["en"],
-        n_others=others.sum(),
-        others_before=before[others].mean(),
-        others_after=after[others].mean(),
-        n_pairs=different["pairs"],
-        n_different=different["apart"],
-    )
-
-
-def _filtered_recall() -> tuple[pd.Series, pd.Series]:
-    """Return recall by language, in percent, of the largest model of DataComp's pool
-    without a filter and with LAION-2B's.
-    """
-    about = released.models()
-    pool = about[about["family"].isin(["CommonPool", "DataComp"])]
-    pool = pool.reset_index(drop=True).sort_values("samples_seen", kind="stable")
-    recall = 100 * training_data.recall("xm3600")
-    unfiltered = pool.loc[pool["filtering"] == "none", "model"].iloc[-1]
-    filtered = pool.loc[pool["filtering"] == "laion", "model"].iloc[-1]
-    return recall[unfiltered], recall[filtered]
+    _, axis = plt.subplots(figsize=(5.4, 1.9), layout="constrained")
+    last = lines.groupby("line")["value"].last().sort_values().index
+    sides = dict(zip(last, ["top", "bottom", "center"], strict=True))
+    for place, name in enumerate((BEST, ENGLISH, MEAN)):
+        rows = lines[lines["line"] == name]
+        axis.plot(
+            rows["date"],
+            rows["value"],
+            drawstyle="steps-post",
+            color=figures.COLOURS[place],
+            linestyle=figures.LINES[place],
+            marker=figures.MARKERS[place],
+            markersize=4,
+            lw=1.8,
+        )
+        axis.annotate(
+            f"{name}, {formatting.percent(rows['value'].iloc[-1])}",
+            (rows["date"].iloc[-1], rows["value"].iloc[-1]),
+            xytext=(8, 0),
+            textcoords="offset points",
+            va=sides[name],
+            size=9.5,
+            color=figures.COLOURS[place],
+        )
+    mean = lines[lines["line"] == MEAN]
+    band = {"color": figures.COLOURS[2], "alpha": 0.15, "lw": 0, "step": "post"}
+    axis.fill_between(mean["date"], mean["ci_low"], mean["ci_high"], **band)
+    years = pd.date_range(lines["date"].min(), lines["date"].max(), freq="YS")
+    axis.set_xticks(years, years.year)
+    axis.set_ylim(bottom=0)
+    figures.percent_axis(axis)
+    figure = figures.show(axis, caption, gap_in_words(lines), data=lines)
+    return HTML(f'<div class="atlas-whole">{figure.data}</div>')
 
 
 class Contents(NamedTuple):
     """What is in the book: numbers, and the parts of a sentence on the run.
 
     `n_models` with released results, `n_generative` of them; `n_languages` of these
-    results; `labelled`: how many languages have labels, with the noun; `own_data`:
+    results; `labelled`: how many spoken languages have labels, with the noun; `own_data`:
     which data of the user the run has, and `caution`: that its models are those of the
     miniature, both "" where not.
     """
@@ -209,8 +206,9 @@ def contents(
     results = released.one_run(released.read())
     names = results["model"].unique()
     kinds = released.models().loc[names, "kind"]
-    sizes = labels[labels["lang"] != "en"].groupby("lang").size()
-    n_labelled = int((sizes >= LEAST_LABELS).sum())
+    counted_by_code = coverage.count_classes(labels)
+    classes = coverage.world_counts(counted_by_code)["n_classes"]
+    n_labelled = int((classes >= LEAST_LABELS).sum())
 
     custom = [name for name in datasets if dataset_registry.get_dataset(name).custom]
     own_data = ""
@@ -227,7 +225,7 @@ def contents(
         n_models=len(names),
         n_generative=int((kinds == "generative").sum()),
         n_languages=results["lang"].nunique(),
-        labelled=formatting.counted(n_labelled, "language"),
+        labelled=formatting.counted(n_labelled, "spoken language"),
         own_data=own_data,
         caution=caution,
     )

@@ -36,6 +36,18 @@ SCORES = list(tables.SCHEMAS["scores"][0])  # the columns of a table that is wri
 # Of tables of what a paper prints, over all languages.
 PUBLISHED = {"task": "zeroshot", "dataset": "babel-imagenet", "lang": ""}
 
+# Colour and marker of each verdict on the map; green is usable, and grey is left to
+# languages without a result.
+LOOKS = {
+    "usable": ("#009E73", "^"),
+    "borderline": ("#E69F00", "D"),
+    "hardly usable": ("#D55E00", "v"),
+    "not usable": ("#CC79A7", "s"),
+    "not decided": ("#56B4E9", "o"),
+}
+SIGNS = {"^": "▲", "D": "◆", "v": "▼", "s": "■", "o": "●"}
+UNTESTED = ("#808080", "•", "no released test")
+
 
 class Judged(NamedTuple):
     """The world's languages by verdict.
@@ -79,12 +91,85 @@ def show_verdicts(spoken: pd.DataFrame, caption: str, alt: str) -> HTML:
     group = spoken.set_index("glottocode")["group"]
     dots = world.assign(group=world["glottocode"].map(group).fillna(""))
     columns = ["glottocode", "latitude", "longitude", "group"]
-    return figures.show(
-        figures.world_map(dots, usability.STATES[::-1]),
+    texts = spoken["language"] + ": " + spoken["group"]
+    pages = "language-" + spoken["lang"] + ".html"
+    figure = figures.show(
+        figures.map_of_states(dots, LOOKS),
         caption=caption,
         alt=alt,
         data=dots.loc[dots["group"] != "", columns],
-        points=figures.map_points(spoken, spoken["language"] + ": " + spoken["group"]),
+        points=figures.map_points(spoken, texts, pages),
+    )
+    legend = _legend(dots["group"])
+    drawn = figure.data.replace("<figcaption>", f"{legend}<figcaption>", 1)
+    return HTML(f'<div class="atlas-whole">{drawn}</div>')
+
+
+def _legend(groups: pd.Series) -> str:
+    """Return the legend of the map as HTML, which counts all languages; `groups`: of
+    each of them, "" without a result.
+    """
+    counts = groups.value_counts()
+    signs = {state: (colour, SIGNS[mark]) for state, (colour, mark) in LOOKS.items()}
+    rows = [(*signs[state], state, counts.get(state, 0)) for state in LOOKS]
+    rows.append((*UNTESTED, counts.get("", 0)))
+    items = [
+        f'<li><span style="color:{colour}" aria-hidden="true">{sign}</span> {name}'
+        f" {count:,}</li>"
+        for colour, sign, name, count in rows
+        if count
+    ]
+    return f'<ul class="atlas-key">{"".join(items)}</ul>'
+
+
+def count_without_place() -> int:
+    """Return how many of the world's spoken languages have no place on the map."""
+    return int(languages.world()[["latitude", "longitude"]].isna().any(axis=1).sum())
+
+
+def other_rules(
+    other_lines: Sequence[float], more_classes: int
+) -> dict[str, dict[str, object]]:
+    """Return the rules by which languages are counted, the book's first: name ->
+    arguments of `verdicts.judged`.
+
+    `other_lines`: shares of the best result in English from which a model counts as
+    usable, in place of a half; `more_classes`: the least number of classes.
+    """
+    captions, labels = verdicts.CAPTIONS, verdicts.LABELS
+    questions = verdicts.QUESTIONS
+    templates = "babel-imagenet.translated-prompts"
+    image_to_text = "xm3600.i2t.clip_benchmark"
+    rules = {"as here": {}}
+    rules |= {f"{100 * line:.0f} % of English": {"line": line} for line in other_lines}
+    return rules | {
+        f"at least {more_classes} classes": {"least_classes": more_classes},
+        "labels in translated templates": {"boards": [captions, templates, *questions]},
+        "captions from image to text": {"boards": [image_to_text, labels, *questions]},
+        "the best language in place of English (captions, questions)": {
+            "best_language": True
+        },
+        "without generative models": {"boards": [captions, labels]},
+    }
+
+
+def verdict(counts: pd.Series, by_rule: pd.DataFrame) -> str:
+    """Return in how many languages a model is usable, as one sentence, with the range
+    over other rules.
+
+    `counts`: as in `Judged`; `by_rule`: as of `count_by_rule`.
+
+    >>> counts = pd.Series({"usable": 1, "borderline": 23})
+    >>> verdict(counts, pd.DataFrame({"usable": [1, 3]}))[:66]
+    'An open model is usable in 1 spoken language (1–3 by other rules) '
+    """
+    usable = formatting.counted(counts["usable"], "spoken language")
+    low, high = by_rule["usable"].min(), by_rule["usable"].max()
+    by_others = f" ({low:,}–{high:,} by other rules)" if low < high else ""
+    return (
+        f"An open model is usable in {usable}{by_others} and on the borderline in"
+        f" {counts['borderline']:,}; for most languages nobody has"
+        " released a test."
     )
 
 

@@ -11,12 +11,12 @@ import hashlib
 import html
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from atlas_study.pages import page_sources
 from babelatlas.report.formatting import escape
-from babelatlas.report.reading import takeaway
+from babelatlas.report.reading import TAKEAWAY, takeaway
 
 ANSWER = "**Answer.** "  # how a stage, which draws nothing, begins its verdict
 # A comment on a page of which the search finds the title alone (`page_html.searched`).
@@ -56,6 +56,10 @@ BESIDE = """<details class="atlas-code"><summary>Code of this {kind}</summary>
 
 </details>"""
 NO_CODE_OF_A_FIGURE = {"inputs", "outputs", "parameters"}  # tags of cells
+# Of a figure: the place of a language, which opens its page.
+PLACE = re.compile(r'<a tabindex="-1" href="([\w-]+)\.html" ([^>]*)></a>')
+# Where a page shows the takeaways of others, by their names.
+TAKEAWAYS = re.compile(r"<!-- takeaways: ([\w ]+) -->")
 LINK = re.compile(
     rf"\[([^\]]*)\]\(([\w.-]+?)(?:\.md|\.ipynb)?(?:#[\w-]*)?\)(?:{re.escape(BUTTON)})?"
     r"|\{doc\}`(?:([^`<]*?) *<([\w.-]+)>|([\w.-]+))`"
@@ -86,7 +90,13 @@ def staged(
         text = without_links(_in_files(f"{text}\n\n{ending}", held), absent)
         return held | {path: text.encode()}
 
-    notebook = formed(json.loads(text), path.stem, ending, launch)
+    present = {
+        other.stem: other
+        for other in file.parent.glob("*.ipynb")
+        if not absent(other.stem)
+    }
+    notebook = with_takeaways(json.loads(text), present)
+    notebook = formed(notebook, path.stem, ending, launch)
     for name, title in parent:
         first = notebook["cells"][0]
         source = with_parent("".join(first["source"]), name, title)
@@ -99,9 +109,65 @@ def staged(
             for kind in data.keys() & {"text/html", "text/markdown"}:
                 shown = "".join(data[kind])
                 shown = _with_chart_data(shown, path.stem, commit, held)
+                shown = _without_places(shown, absent)
                 data[kind] = without_links(_in_files(shown, held), absent)
     held[Path(ORIGINALS, f"{path.stem}.json")] = text.encode()
     return held | {path: json.dumps(notebook).encode()}
+
+
+def takeaway_of(file: Path) -> str:
+    """Return the takeaway of an executed notebook, as Markdown without its box; "" where
+    it has none.
+    """
+    notebook = json.loads(file.read_text(encoding="utf-8"))
+    texts = [
+        _markdown_of(output)
+        for cell in notebook["cells"]
+        for output in cell.get("outputs", [])
+    ]
+    verdicts = [text for text in texts if text.startswith((TAKEAWAY, ANSWER))]
+    if not verdicts:
+        return ""
+    return (
+        verdicts[-1].removeprefix(TAKEAWAY).removeprefix(ANSWER).removesuffix("\n```")
+    )
+
+
+def with_takeaways(notebook: dict, pages: Mapping[str, Path]) -> dict:
+    """Return an executed notebook with the takeaways of other pages where its Markdown
+    asks for them (TAKEAWAYS): a heading and a list, each with a link to its page.
+
+    `pages`: of the book, executed notebooks by name. Those that are not among them are
+    left out, and without any of them the heading, too: what one page says of another
+    are that page's own words.
+    """
+
+    def filled(asked: re.Match) -> str:
+        names = [name for name in asked[1].split() if name in pages]
+        found = {name: takeaway_of(pages[name]) for name in names}
+        items = [f"1. {text} [More]({name})." for name, text in found.items() if text]
+        return "\n".join(["## Findings on real models", "", *items]) if items else ""
+
+    cells = []
+    for cell in notebook["cells"]:
+        outputs = []
+        for output in cell.get("outputs", []):
+            text = _markdown_of(output)
+            if TAKEAWAYS.search(text):
+                data = {"text/markdown": TAKEAWAYS.sub(filled, text)}
+                output = output | {"data": data}
+            outputs.append(output)
+        cells.append(cell | {"outputs": outputs} if outputs else cell)
+    return notebook | {"cells": cells}
+
+
+def _without_places(text: str, absent: Callable[[str], bool]) -> str:
+    """Return HTML whose figures link to no page that the book lacks."""
+
+    def plain(place: re.Match) -> str:
+        return f"<span {place[2]}></span>" if absent(place[1]) else place[0]
+
+    return PLACE.sub(plain, text)
 
 
 def _with_chart_data(text: str, page: str, commit: str, held: dict[Path, bytes]) -> str:

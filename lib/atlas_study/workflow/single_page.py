@@ -3,7 +3,6 @@ and a page of HTML.
 """
 
 import fnmatch
-import json
 import os
 import re
 import shutil
@@ -12,11 +11,10 @@ from pathlib import Path
 
 import yaml
 
-from atlas_study.pages.page_form import ANSWER
+from atlas_study.pages import page_form
 from atlas_study.workflow import book
 from babelatlas.base.errors import InputError
 from babelatlas.base.paths import root
-from babelatlas.report.reading import TAKEAWAY
 
 # How a page is called that the contents list by a pattern alone, as the runs of a
 # stage: 67_zeroshot_own.
@@ -29,19 +27,7 @@ def takeaway_of(page: str | os.PathLike) -> str:
     """Return the takeaway of an executed notebook as plain text, without links and
     emphasis; "" where it has none.
     """
-    notebook = json.loads(Path(page).read_text(encoding="utf-8"))
-    outputs = [
-        output for cell in notebook["cells"] for output in cell.get("outputs", [])
-    ]
-    texts = [
-        "".join(output.get("data", {}).get("text/markdown", "")) for output in outputs
-    ]
-    verdicts = [text for text in texts if text.startswith((TAKEAWAY, ANSWER))]
-    if not verdicts:
-        return ""
-    verdict = (
-        verdicts[-1].removeprefix(TAKEAWAY).removeprefix(ANSWER).removesuffix("\n```")
-    )
+    verdict = page_form.takeaway_of(Path(page))
     plain = (
         CITED.sub(r"\1", LINK.sub(r"\1", verdict)).replace("**", "").replace("`", "")
     )

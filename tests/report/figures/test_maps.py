@@ -70,6 +70,29 @@ def test_points_of_a_map_stand_where_its_dots_are_and_carry_their_text():
     assert list(points.columns) == ["x", "y", "text"]
 
 
+def test_points_of_a_map_may_open_pages():
+    table = pd.DataFrame({"latitude": [60.0, np.nan], "longitude": [-165.0, 20]})
+    texts, pages = pd.Series(["Alaska", "nowhere"]), pd.Series(["a.html", "b.html"])
+    assert figures.map_points(table, texts, pages)["link"].tolist() == ["a.html"]
+
+
+def test_the_map_of_states_draws_the_first_state_on_top_and_has_no_legend():
+    world = pd.DataFrame(
+        {
+            "latitude": [50.0, 60, np.nan],
+            "longitude": [10.0, 20, 30],
+            "group": ["usable", "", "usable"],
+        }
+    )
+    looks = {"usable": ("#009E73", "^"), "not usable": ("#D55E00", "v")}
+    axis = figures.map_of_states(world, looks)
+    rest, unusable, usable = (
+        collection.get_offsets().tolist() for collection in axis.collections
+    )
+    assert (rest, unusable, usable) == ([[20, 60]], [], [[10, 50]])
+    assert axis.figure.legends == []
+
+
 def test_land_reaches_both_edges_of_the_map():
     vertices = maps.coastlines().vertices
     assert vertices[:, 0].min() < maps.WEST

@@ -38,6 +38,7 @@ from babelatlas.report.figures.maps import (
     STEPS,
     accuracy_map,
     accuracy_steps,
+    map_of_states,
     map_points,
     step_looks,
     world_map,

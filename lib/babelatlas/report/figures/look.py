@@ -382,7 +382,7 @@ def _script(chart: dict | None) -> str:
 
 def _answers(axis: Axes, points: pd.DataFrame) -> str:
     """Return places over a figure, in percent of its size, that show their text when
-    the pointer is there.
+    the pointer is there; those with a link open it.
     """
     axis.figure.draw_without_rendering()
     box, places = (
@@ -393,12 +393,20 @@ def _answers(axis: Axes, points: pd.DataFrame) -> str:
         [100 / box.width],
         [-100 / box.height],
     ]
+    links = points["link"] if "link" in points else [""] * len(points)
     spans = [
-        f'<span style="left:{x:.1f}%;top:{y:.1f}%"'
-        f' title="{html.escape(text, quote=True)}"></span>'
-        for x, y, text in zip(left, top, points["text"], strict=True)
+        _answer(f"left:{x:.1f}%;top:{y:.1f}%", text, link)
+        for x, y, text, link in zip(left, top, points["text"], links, strict=True)
     ]
     return f'<div class="atlas-points" aria-hidden="true">{"".join(spans)}</div>'
+
+
+def _answer(style: str, text: str, link: str) -> str:
+    """Return a place that shows its text, and opens its link where it has one."""
+    shown = f'style="{style}" title="{html.escape(text, quote=True)}"'
+    if not link:
+        return f"<span {shown}></span>"
+    return f'<a tabindex="-1" href="{html.escape(link, quote=True)}" {shown}></a>'
 
 
 def _address(content: bytes, kind: str) -> str:

@@ -5,7 +5,7 @@ leave out Antarctica.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 
@@ -143,15 +143,45 @@ def step_looks() -> dict[str, tuple[str, str]]:
     return dict(zip(names, zip(colours, STEP_MARKERS, strict=True), strict=True))
 
 
-def map_points(table: pd.DataFrame, text: pd.Series) -> pd.DataFrame:
+def map_points(
+    table: pd.DataFrame, text: pd.Series, link: pd.Series | None = None
+) -> pd.DataFrame:
     """Return where the languages of a map answer to the pointer, and with what, as
     `show` takes it.
 
-    `table`: latitude, longitude (degrees; rows without are left out); `text`: of each
-    of its rows. Columns: x, y (degrees on the map), text.
+    `table`: latitude, longitude (degrees; rows without are left out); `text` and
+    `link`: of each of its rows. Columns: x, y (degrees on the map), text, link (where
+    given).
     """
     across, up = _places(table)
-    return pd.DataFrame({"x": across, "y": up, "text": text[across.index]})
+    points = pd.DataFrame({"x": across, "y": up, "text": text[across.index]})
+    return points if link is None else points.assign(link=link[across.index])
+
+
+def map_of_states(world: pd.DataFrame, looks: Mapping[str, tuple[str, str]]) -> Axes:
+    """Draw every language as a dot at its place on a map of the world, by its state;
+    without a legend, so that the map can be as narrow as a phone.
+
+    `world`: latitude, longitude (degrees; rows without are left out), group (a state,
+    else "": small and grey). `looks`: state -> colour and marker, the first on top.
+    Land and cut as in `world_map`.
+    """
+    _, axis = plt.subplots(figsize=(7.2, 3.4), layout="constrained")
+    table = world.dropna(subset=["latitude", "longitude"])
+    rest = table[~table["group"].isin(looks)]
+    axis.scatter(*_places(rest), s=3, color="0.6", linewidths=0)
+    for place, (state, (colour, marker)) in reversed([*enumerate(looks.items())]):
+        axis.scatter(
+            *_places(table[table["group"] == state]),
+            s=44 - 5 * place,
+            color=colour,
+            marker=marker,
+            edgecolors="white",
+            linewidths=0.5,
+        )
+    _draw_land(axis)
+    _cut_map(axis)
+    return with_data(axis, table)
 
 
 @cache
