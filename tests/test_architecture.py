@@ -120,8 +120,9 @@ def starting_points(root: Path) -> set[str]:
         code = [cell["source"] for cell in cells if cell["cell_type"] == "code"]
         texts += ["".join(source) for source in code]
     names = set(re.findall(r"\w+", "\n".join(texts)))
-    # Sphinx calls it, of each extension that the settings name.
-    return names | {"setup"}
+    # Sphinx calls `setup` of each extension that the settings name, Snakemake makes the
+    # `LogHandler` of each plugin.
+    return names | {"setup", "LogHandler"}
 
 
 def unreached(root: Path) -> list[str]:

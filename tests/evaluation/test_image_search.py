@@ -117,7 +117,7 @@ def test_what_people_choose_on_the_page_extends_the_items(
     assert table["image"].tolist() == ["a0", "a1", "a2", "b0"]
     chosen = [str(page.parent / rows.loc[row, "path"]) for row in (0, 2)]
     assert table["path"].tolist()[1:3] == chosen
-    with pytest.raises(InputError, match=r"The page is a \.html file"):
+    with pytest.raises(InputError, match=r"ends in \.html, got 'further\.csv'"):
         app.main([*arguments, "--output", "further.csv"], standalone_mode=False)
 
 

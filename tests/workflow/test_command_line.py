@@ -158,7 +158,8 @@ def test_a_second_run_in_a_folder_is_refused_and_a_killed_one_leaves_no_lock(tmp
     )
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     first = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, **pipes)
-    assert first.stdout.readline() == "on ['--cores', '2']\n"
+    words = "['--cores', '2', '--logger', 'lines']"
+    assert first.stdout.readline() == f"on {words}\n"
     for word in ("true", "clean"):
         second = [*BABELATLAS, "locked", word]
         second = subprocess.run(

@@ -71,12 +71,12 @@ def test_a_dry_run_plans_every_step_of_the_demonstration(tmp_path, config):
     assert [
         found[name]
         for name in ("zeroshot", "retrieval", "disambiguation", "reasoning", "train")
-    ] == [3] * 5
+    ] == [2] * 5
     assert [
         found[name]
         for name in ("protocols", "label_sets", "curves", "chapter_43_model")
-    ] == [3] * 4
-    assert (found["labels"], found["adapt"], found["zeroshot_stored"]) == (3, 2, 2)
+    ] == [2] * 4
+    assert (found["labels"], found["adapt"], found["zeroshot_stored"]) == (3, 1, 1)
     assert found["picture_labels"] == 1
     assert not {"translators", "statements"} & found.keys()
     chapters = {

@@ -94,6 +94,11 @@ def write_sheet(
     from babelatlas.analysis import coverage
     from babelatlas.lexicon import label_sheets
 
+    if labels and babel_imagenet:
+        raise InputError(
+            "A sheet has the words of --labels or of --babel-imagenet, not of both:"
+            " leave out one of them."
+        )
     writers = {".csv": label_sheets.write_csv, ".html": label_sheets.write_html}
     files_read = [path for path in (labels, babel_imagenet) if path]
     check_output(output, list(writers), replace, files_read)
@@ -123,11 +128,6 @@ def _labels_of_sheet(labels: str, babel_imagenet: str):
     from babelatlas.lexicon import labels as label_sets
     from babelatlas.lexicon import senses
 
-    if labels and babel_imagenet:
-        raise InputError(
-            "A sheet has the words of --labels or of --babel-imagenet, not of both:"
-            " leave out one of them."
-        )
     if babel_imagenet:
         return label_sets.choose_first(senses.read_babel_imagenet(babel_imagenet))
     return registry.read_labels(labels) if labels else label_sets.shipped()

@@ -325,7 +325,7 @@ def task_lacking(found: pd.DataFrame) -> str:
     where it has both tasks, or no real model.
 
     >>> task_lacking(pd.DataFrame({"task": ["zeroshot"]}))[:60]
-    'This run has results of classification alone: whether accura'
+    'This run has results of classification alone, so it cannot s'
     """
     tasks = {"zeroshot": "classification", "retrieval": "retrieval"}
     present = [name for task, name in tasks.items() if (found["task"] == task).any()]
