@@ -29,7 +29,7 @@ NETWORKS = {"babelatlas.models.training.gated_network", "miniature.towers"}
 # Modules that run the study, of the extra `workflow`.
 RUNS = {
     f"atlas_study.workflow.{name}"
-    for name in ("graph", "run_notebook", "book", "single_page")
+    for name in ("graph", "run_notebook", "progress", "book", "single_page")
 }
 
 BLOCK = """

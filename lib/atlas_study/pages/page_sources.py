@@ -18,6 +18,7 @@ SHIPPED = ("data_files",)
 LICENCES = "LICENSE-DATA.md"
 # Where others are from; what is no name of a section of it.
 OTHERS = {
+    "contributed": "corrections by speakers, CC BY 4.0, each with who sent it",
     "claims": "numbers that the papers print",
     "datasets.toml": "facts about data sets, with a citation for each",
     "glottolog.csv": "Glottolog 4.0",
