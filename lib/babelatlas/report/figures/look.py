@@ -26,6 +26,7 @@ from matplotlib.ticker import PercentFormatter
 from PIL.Image import Image
 
 from babelatlas.base import languages
+from babelatlas.report.figures import svg
 from babelatlas.report.formatting import counted, safe
 
 # Okabe and Ito (2008), "Color Universal Design"; black and yellow left out: too strong
@@ -284,10 +285,10 @@ def _svg(figure: Figure) -> _Picture:
     content = io.BytesIO()
     metadata = {"Date": None, "Creator": None}
     figure.savefig(content, format="svg", dpi=150, metadata=metadata)
-    text = content.getvalue()
-    size = re.search(rb'viewBox="0 0 ([\d.]+) ([\d.]+)"', text).groups()
+    text = svg.shortened(content.getvalue().decode())
+    size = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', text).groups()
     width, height = (round(float(side) * 96 / 72) for side in size)
-    return _Picture(_address(text, "image/svg+xml"), width, height)
+    return _Picture(_address(text.encode(), "image/svg+xml"), width, height)
 
 
 def _pictures(figure: Figure, alt: str) -> tuple[str, str]:
