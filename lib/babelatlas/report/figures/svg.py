@@ -8,7 +8,7 @@ and a style that many elements share is written once.
 import re
 
 # Of a glyph: its name and outline; of a letter: the glyph, and how far to the right.
-GLYPH = re.compile(r'<path id="DejaVuSans-([\w-]+)" d="([^"]*)"')
+GLYPH = re.compile(r'<path id="DejaVuSans-([\w-]+)"(?: d="([^"]*)")?')
 LETTER = re.compile(
     r'<use xlink:href="#DejaVuSans-([\w-]+)"'
     r'(?: transform="translate\(([-\d.]+) 0\)")?/>'
@@ -59,7 +59,8 @@ def _short_outline(outline: str) -> str:
 
 def _short_glyph(match: re.Match) -> str:
     name, outline = match.groups()
-    return f'<path id="{name}" d="{_rounded(outline, 0)}"'
+    drawn = f' d="{_rounded(outline, 0)}"' if outline else ""  # a blank has none
+    return f'<path id="{name}"{drawn}'
 
 
 def _short_letter(match: re.Match) -> str:
