@@ -32,14 +32,17 @@ def sentence(**changes) -> str:
 def test_a_loss_is_said_with_model_data_set_number_and_interval():
     assert sentence() == (
         "On the same 1,000 captions of XTD, Model A scores **12.3 points lower in"
-        " Swahili than in English** (95 % interval 10.0 to 20.0)."
+        " Swahili than in English** (95 % interval over captions 10.0 to 20.0)."
     )
 
 
 def test_a_gain_no_significant_difference_and_no_interval_are_said():
     assert "**5.0 points higher" in sentence(difference=0.05, ci_low=0.01, ci_high=0.09)
     uncertain = sentence(difference=-0.01, ci_low=-0.03, ci_high=0.02)
-    assert "(95 % interval −2.0 to 3.0), no significant difference." in uncertain
+    assert (
+        "(95 % interval over captions −2.0 to 3.0), no significant difference."
+        in uncertain
+    )
     assert sentence(ci_low=np.nan, ci_high=np.nan).endswith("than in English**.")
 
 

@@ -38,7 +38,7 @@ STATED = {
         r"best of ([\d,]+) models in each of n = 36 languages",
     ],
     "pairs of published models that differ": [
-        r"\b([\d,]+ of 66) pairs of (?:published )?models\b",
+        r"\b([\d,]+ of 66) pairs of (?:published )?models (?:that )?differ\b",
     ],
 }
 

@@ -117,7 +117,7 @@ def recommended_table(lang: str) -> str:
         {
             "use": rows["task"] + ": " + rows["use"],
             "model": model,
-            "result (95 % interval)": result,
+            "result": result,
             "of the best in English (%)": share,
             "test": rows["title"].str.removeprefix("Image retrieval, "),
             "size, licence, release": [_facts(row) for _, row in rows.iterrows()],

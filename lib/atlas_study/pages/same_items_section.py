@@ -85,7 +85,7 @@ def _interval(row: pd.Series) -> str:
     if row["difference"] < 0:
         ends = -ends[::-1]
     low, high = (f"{end:z.1f}".replace("-", "−") for end in ends)
-    return f" (95 % interval {low} to {high})"
+    return f" (95 % interval over {row['over']} {low} to {high})"
 
 
 def shown(rows: pd.DataFrame, lang: str) -> str:

@@ -33,8 +33,10 @@ def verdict(lang: str) -> str:
     finding = f"{state}: {escape(row['name'])} {_performance(row)}"
     share = f"{_share(row, lang)} in English"
     if row["id"] in QUESTIONS:
+        about = f"{_number_of_questions(lang)} about dishes"
         baseline = f"guessing {percent(row['baseline'])}"
-        return f"{finding} ({baseline}), {share}.{_few_classes(lang)}"
+        share = share.replace("the best result in", "the best in")
+        return f"{finding} ({about}, {baseline}; {share}){_few_classes(lang)}."
     return f"{finding}, {share}."
 
 
@@ -44,10 +46,14 @@ def _performance(row: pd.Series) -> str:
     if row["measure"] == "recall@1":
         return f"finds the image for {value} of the captions"
     if row["id"] in QUESTIONS:
-        rows = recommendation.of_language(row.name, recommendation.ANSWERS)
-        n = f"{rows['n'].iloc[0]:,.0f}"
-        return f"answers {value} of {n} questions about dishes correctly"
+        return f"answers {value} of questions correctly"
     return f"classifies {value} of the images correctly"
+
+
+def _number_of_questions(lang: str) -> str:
+    """Return how many questions the recommended generative model was asked."""
+    rows = recommendation.of_language(lang, recommendation.ANSWERS)
+    return f"{rows['n'].iloc[0]:,.0f}"
 
 
 def _share(row: pd.Series, lang: str) -> str:
@@ -61,12 +67,12 @@ def _share(row: pd.Series, lang: str) -> str:
 
 def _few_classes(lang: str) -> str:
     """Return on how many classes a language was tested that is judged by questions, as
-    a further sentence, "" where it has none.
+    the end of a sentence, "" where it has none.
     """
     classes = all_results.classes_tested().get(lang, 0)
     if not classes:
         return ""
-    return f" For image search it was tested on {counted(classes, 'class')} only."
+    return f"; image search was tested on few classes only ({classes})"
 
 
 # How a verdict answers "Is a generative model usable?".

@@ -323,9 +323,10 @@ def generative_verdict(lang: str) -> tuple[str, str]:
     top = rows.sort_values(["above", "value"], ascending=False).iloc[0]
     n = f"{top['n']:,.0f}"
     questions = "exam questions" if top["id"] == EXAMS else "questions about dishes"
+    ends = f"{100 * top['ci_low']:.1f}–{100 * top['ci_high']:.1f}"
     text = (
-        f"{top['name']} answers {interval(top['value'], top['ci_low'], top['ci_high'])}"
-        f" of {n} {questions} correctly ({top['baseline_name']}:"
+        f"{top['name']} answers {percent(top['value'])} of {n} {questions} correctly"
+        f" (95 % interval over questions {ends}; {top['baseline_name']}:"
         f" {percent(top['baseline'])})"
     )
     return top["verdict"], text
