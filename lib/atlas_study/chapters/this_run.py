@@ -151,8 +151,11 @@ def _to_explorer(scores: pd.DataFrame) -> str:
     """Return where the explorer shows the scores of a run (a `languages` table)."""
     boards = all_results.run_results(all_results.boards(scores), {})
     address = f"explorer.html#lang=all&benchmark={boards['id'].iloc[0]}"
+    whose = "of this run"
+    if not model_list.real_models(list(boards["model"].unique())):
+        whose = "of the miniature"
     return (
-        f'<a href="{address}">The explorer</a> shows the results of this run, too, as'
+        f'<a href="{address}">The explorer</a> shows the results {whose}, too, as'
         " benchmarks that end in “(this run)”."
     )
 

@@ -19,8 +19,9 @@ SHOWN = 20  # models of a board on a page; the data file has all
 MOST_STEPS = 6  # sizes of models
 NEAREST = 6  # languages of the family
 RULE = (
-    "For each use the usable model with the highest result; where no model is usable on"
-    " a harness, the next one counts. Newest: of the usable models of all harnesses."
+    "Use by use, the usable model with the highest result. Results of different"
+    " harnesses do not compare, so they are asked in a fixed order, and the first with"
+    " a usable model counts. Newest: of the usable models of all harnesses."
     " Commercial use: licences MIT, Apache-2.0 and BSD of all parts of a model; others"
     " may allow it on conditions. 95 % intervals over queries, images or questions;"
     " differences are tested among usable models (Holm-adjusted)."
@@ -309,5 +310,5 @@ def _rank_among(lang: str, levels: pd.Series) -> dict:
         "rank": int((levels > levels[lang]).sum()) + 1,
         "n": len(levels),
         "family": escape(families[lang]),
-        "kin": ", ".join(links) or "none",
+        "kin": ", ".join(links),
     }
