@@ -54,6 +54,8 @@ def recommended_by_use() -> pd.DataFrame:
 def show_by_use() -> HTML:
     """Return `recommended_by_use` as HTML, with its caption."""
     table = recommended_by_use()
+    counts = table[["a model is usable", "none is", "not decided"]]
+    table = table[counts.sum(axis=1) > 0]  # without uses for which nothing was tested
     usable = table.set_index("use")["a model is usable"]
     n_any = usable[f"{SEARCH}: {recommendation.ANY}"]
     n_free = usable[f"{SEARCH}: {recommendation.COMMERCIAL}"]
