@@ -69,11 +69,12 @@ def described(lang: str, boards: list[pd.DataFrame]) -> dict:
     `boards`: as of `boards_of`, one at least.
     """
     datasets = {board["dataset"].iloc[0] for board in boards}
-    missing = [
+    titles = {real_models.DATASETS[name] for name in datasets & set(results.DATASETS)}
+    missing = dict.fromkeys(  # two names may have one title
         escape(real_models.DATASETS[name])
         for name in results.DATASETS
-        if name not in datasets | OF_ONE_LANGUAGE
-    ]
+        if name not in OF_ONE_LANGUAGE and real_models.DATASETS[name] not in titles
+    )
     main_id = verdicts()["id"].get(lang, "")
     main = next((board for board in boards if board["id"].iloc[0] == main_id), None)
     return {
@@ -96,7 +97,7 @@ def described(lang: str, boards: list[pd.DataFrame]) -> dict:
             for board in boards
         ],
         "shown": SHOWN,
-        "missing": ", ".join(missing),
+        "missing": "; ".join(missing),
         "english": f" {published.ENGLISH_NAMES}" if lang == "en" else "",
     }
 
