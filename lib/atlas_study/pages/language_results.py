@@ -19,13 +19,14 @@ SHOWN = 20  # models of a board on a page; the data file has all
 MOST_STEPS = 6  # sizes of models
 NEAREST = 6  # languages of the family
 RULE = (
-    "Use by use, the usable model with the highest result. Results of different"
+    " Use by use, the usable model with the highest result. Results of different"
     " harnesses do not compare, so they are asked in a fixed order, and the first with"
     " a usable model counts. Newest: of the usable models of all harnesses."
     " Commercial use: licences MIT, Apache-2.0 and BSD of all parts of a model; others"
-    " may allow it on conditions. 95 % intervals over queries, images or questions;"
-    " differences are tested among usable models (Holm-adjusted)."
+    " may allow it on conditions. Differences are tested among usable models"
+    " (Holm-adjusted)."
 )
+INTERVALS = " 95 % intervals over queries, images or questions."
 LABEL_ALONE = " On Babel-ImageNet the prompt is the label alone."
 OF_ONE_LANGUAGE = {"imagenet-1k", "mmmu", "jmmmu", "cvqa-ja"}  # data sets
 
@@ -126,7 +127,9 @@ def recommended_table(lang: str) -> str:
         }
     )
     alone = LABEL_ALONE if (rows["id"] == LABELS).any() else ""
-    caption = f"<b>{html_escape(_lesson(rows, lang))}</b> {RULE}{alone}"
+    recommends = (rows["state"] == recommendation.RECOMMENDED).any()
+    rule = RULE if recommends else ""  # of no use to a reader where no model is
+    caption = f"<b>{html_escape(_lesson(rows, lang))}</b>{rule}{INTERVALS}{alone}"
     return reading.table(table, caption, decimals=0, download=False).data
 
 
