@@ -36,6 +36,9 @@ def test_a_recommended_model_fits_its_use(table):
     small = chosen.loc[recommendation.SMALL, "parameters_m"]
     assert (small < recommendation.MOST_PARAMETERS).all()
     assert (chosen.loc[recommendation.NEWEST, "release_date"] != "").all()
+    both = chosen.loc[recommendation.COMMERCIAL_SMALL]
+    assert licences.commercial(both["licence"]).all()
+    assert (both["parameters_m"] < recommendation.MOST_PARAMETERS).all()
 
 
 def test_the_newest_usable_model_is_not_older_than_the_recommended_one(table):

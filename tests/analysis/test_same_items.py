@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from babelatlas.analysis import all_results, same_items
+from babelatlas.analysis import all_results, recommendation, same_items
 
 ROW = {"board": "worldcuisines", "dataset": "worldcuisines", "model": "m"}
 
@@ -127,3 +127,11 @@ def test_what_ships_is_a_difference_within_its_interval():
     assert {"sw", "yo", "te", "de"} <= {*table["lang"]}
     assert "en" not in {*table["lang"]}
     assert not table.duplicated(["board", "lang", "model"]).any()
+
+
+def test_the_first_form_of_a_language_is_the_one_that_its_page_recommends_for():
+    rows = same_items.best_models(same_items.differences())
+    rows = rows[rows["dataset"] == "worldcuisines"].drop_duplicates("lang")
+    for lang, board in zip(rows["lang"], rows["board"], strict=True):
+        chosen = recommendation.of_language(lang, recommendation.ANSWERS)
+        assert chosen["id"].iloc[0] == board

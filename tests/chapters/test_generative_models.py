@@ -224,8 +224,10 @@ def test_the_best_open_model_of_a_language_is_no_closed_one_and_the_hardest_come
 
 
 def test_an_example_says_what_is_known_of_a_language_or_that_nothing_was_asked(found):
-    best = generative.best_open(found)
+    best = generative.with_verdicts(generative.best_open(found))
     text = generative.about_example(best, "hi")
+    word = best.loc[best["lang"] == "hi", "verdict"].iloc[0]
+    assert f"so that it is {word} by this rule" in text
     assert "2 of 2 models are above the baseline of 20.0 % (exams in India)" in text
     assert "scores 40.0 %, while the best in English has 60.0 %" in text
     assert "nothing was asked" in generative.about_example(best, "sv")

@@ -167,3 +167,13 @@ def test_real_models_come_first_with_resource_groups_and_the_miniature_has_level
     assert found["miniature"].tolist() == [False, True]
     assert found["group"].tolist() == ["high", "many captions"]
     assert found["top5"].isna().all()
+
+
+def test_what_a_run_evaluated_names_real_models_first_and_counts_many():
+    names = [f"model-{number}" for number in range(7)]
+    rows = pd.DataFrame({"model": ["picto-en", *names], "dataset": "pictograms"})
+    assert this_run.evaluated(rows) == (
+        "This run evaluated the real models model-0, model-1, model-2, model-3 and 3 more"
+        " on pictograms, and the miniature model picto-en on pictograms."
+    )
+    assert this_run.evaluated(rows[:0]) == ""

@@ -109,6 +109,26 @@ def test_speakers_and_languages_add_up_to_all_of_them(judged):
     assert table["speakers"].sum() == pytest.approx(speakers.sum() / 1e9)
 
 
+def test_every_rule_counts_all_languages_with_a_result(judged):
+    rules = {
+        "as here": {},
+        "templates": {"boards": ["babel-imagenet.translated-prompts"]},
+    }
+    table = working_languages.count_by_rule(rules).set_index("rule")
+    assert (table.sum(axis=1) == len(judged.spoken)).all()
+
+
+def test_large_languages_without_a_usable_model_are_those_of_the_verdicts():
+    table = working_languages.large_without(20)
+    assert (table["speakers"] >= 20).all()
+    found = verdicts.verdicts()["verdict"].reindex(table["lang"]).fillna("no result")
+    assert found.tolist() == table["verdict"].tolist()
+    assert "usable" not in set(table["verdict"])
+    text = working_languages.large_text(table, 20)
+    assert f"In {len(table)} languages of at least 20 million speakers" in text
+    assert all(name in text for name in table["language"])
+
+
 def test_the_best_result_of_a_language_is_the_highest_on_the_board():
     best = working_languages.best_results([CAPTIONS, LABELS])
     assert not best.duplicated(["lang", "title"]).any()

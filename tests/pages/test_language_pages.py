@@ -11,7 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from atlas_study.pages import language_pages, photographs, verdict_sentences
+from atlas_study.pages import (
+    language_pages,
+    language_results,
+    photographs,
+    verdict_sentences,
+)
 from atlas_study.pages.run_tables import Run
 from babelatlas.analysis import all_results as results
 from babelatlas.analysis import verdicts
@@ -323,3 +328,11 @@ def test_the_counts_on_how_to_read_are_those_of_the_tables():
     ] == counts
     assert f"{100 * scores['English prompts']:.1f} % on Babel-ImageNet" in text
     assert f"and {100 * scores['label']:.1f} % with the label alone" in text
+
+
+def test_the_rule_of_recommendations_stands_only_where_a_model_is_recommended():
+    rule = "the usable model with the highest result"
+    assert rule in language_results.recommended_table("te")
+    page = language_results.recommended_table("ha")
+    assert "No model can be recommended in Hausa." in page
+    assert rule not in page

@@ -579,3 +579,16 @@ def test_the_real_data_open_within_two_seconds_from_disk_without_requests_or_err
         for entry in browser.get_log("browser")
         if entry["level"] == "SEVERE"
     ] == []
+
+
+@page_test
+def test_a_result_is_rounded_as_on_the_page_of_its_language(browser, tmp_path):
+    # 0.3425 lies between two decimals: 34.2 on the page, and so here.
+    every = results.by_language()["te"]
+    board = every[every["id"] == "xm3600.t2i.clip_benchmark"]
+    board = board.sort_values("value", ascending=False).head(6)
+    assert 0.3425 in board["value"].tolist()
+    data = explorer.payload(results.all_results(), ["te"])
+    view = View(browser, write(tmp_path, data), tmp_path)
+    view.open("#lang=te")
+    assert view.column("value")[:6] == board["result"].tolist()

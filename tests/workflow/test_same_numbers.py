@@ -25,6 +25,10 @@ STATED = {
         r"\((\d+–\d+) by other rules\)",
         r"Other rules find (\d+ to \d+) usable",
     ],
+    "languages asked about dishes": [
+        r"points lower in (\d+) other languages than in English",
+        r"best open model loses [\d.]+ points \(median of (\d+) languages\)",
+    ],
     "languages without a place on a map": [
         r"their place is unknown: ([\d,]+) languages",
         r"counted; ([\d,]+) have no place on the map",

@@ -192,8 +192,13 @@
     return !["correlation", "CIDEr"].includes(chosen.measure);
   }
 
+  function fixed(number, digits) { // ties to even, as on all other pages; toFixed rounds them up
+    const tie = Math.abs(number * 2 ** (digits + 1)) % 2 === 1, below = Math.floor(number * 10 ** digits);
+    return (tie ? (below + Math.abs(below % 2)) / 10 ** digits : number).toFixed(digits);
+  }
+
   function told(row) {
-    const text = (value) => (shares() ? (100 * value).toFixed(1) : value.toFixed(2)).replace(/^-(0\.0+)$/, "$1");
+    const text = (value) => (shares() ? fixed(100 * value, 1) : fixed(value, 2)).replace(/^-(0\.0+)$/, "$1");
     const ends = row.ci_low === null ? "" : ` (${text(row.ci_low)}–${text(row.ci_high)})`;
     return `${text(row.value)}${shares() ? " %" : ""}${ends}${row.above === 0 ? " ▽" : ""}`;
   }
@@ -237,7 +242,7 @@
     const gaps = one.filter((row) => second.has(row.model)).map((row) => row.value - second.get(row.model));
     if (!gaps.length) return `No model has results in both ${name(one)} and ${name(other)}.`;
     const middle = d3.median(gaps), [more, less] = middle >= 0 ? [one, other] : [other, one], ahead = gaps.filter((gap) => gap * (middle || 1) > 0).length;
-    const gap = shares() ? `${Math.abs(100 * middle).toFixed(1)} points` : Math.abs(middle).toFixed(2);
+    const gap = shares() ? `${fixed(Math.abs(100 * middle), 1)} points` : fixed(Math.abs(middle), 2);
     return `${ahead} of ${count(gaps.length, "model")} with results in both score higher in ${name(more)} than in ${name(less)}; the median difference is ${gap}. A comparison of values, not a test: texts and classes differ by language.`;
   }
 

@@ -272,13 +272,16 @@ def best_titles(best: pd.DataFrame) -> str:
 
 
 def about_example(best: pd.DataFrame, lang: str) -> str:
-    """Return what is known of one language, as text."""
+    """Return what is known of one language, as text.
+
+    `best`: as of `with_verdicts`.
+    """
     english = best[best["lang"] == "en"].set_index("source")["value"]
     parts = [
         f"{row.above} models are above the baseline of {100 * row.baseline:.1f} %"
         f" ({row.source}); the best open one, {row.title}, scores"
         f" {100 * row.value:.1f} %, while the best in English has"
-        f" {100 * english[row.source]:.1f} %"
+        f" {100 * english[row.source]:.1f} %, so that it is {row.verdict} by this rule"
         for row in best[best["lang"] == lang].itertuples()
     ]
     known = "; ".join(parts).replace(INDIA, "exams in India") or "nothing was asked"

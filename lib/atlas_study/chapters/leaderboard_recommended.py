@@ -12,7 +12,10 @@ from babelatlas.models import registry
 from babelatlas.report import reading
 
 # Columns of the table of languages: task and use -> what a reader reads.
-COLUMNS = {(SEARCH, use): use for use in recommendation.USES} | {
+IN_TABLE = [
+    use for use in recommendation.USES if use != recommendation.COMMERCIAL_SMALL
+]
+COLUMNS = {(SEARCH, use): use for use in IN_TABLE} | {
     (ANSWERS, recommendation.ANY): "questions, any licence"
 }
 # Papers that report newer models -> their series, and their numbers on arXiv.
@@ -51,6 +54,8 @@ def recommended_by_use() -> pd.DataFrame:
 def show_by_use() -> HTML:
     """Return `recommended_by_use` as HTML, with its caption."""
     table = recommended_by_use()
+    counts = table[["a model is usable", "none is", "not decided"]]
+    table = table[counts.sum(axis=1) > 0]  # without uses for which nothing was tested
     usable = table.set_index("use")["a model is usable"]
     n_any = usable[f"{SEARCH}: {recommendation.ANY}"]
     n_free = usable[f"{SEARCH}: {recommendation.COMMERCIAL}"]
@@ -61,7 +66,10 @@ def show_by_use() -> HTML:
         " brackets: in how many languages the model is recommended. MIT, Apache-2.0 and"
         " BSD count as licences for commercial use; a model made of several parts is"
         " under the strictest of their licences. Of all languages with a test, so"
-        " without an interval."
+        " without an interval. Languages are counted by code: Croatian and Serbian are"
+        " two here, and one spoken language where"
+        ' <a href="12_working_languages.html">usable languages</a> are counted, with'
+        " those of questions, too."
     )
     return reading.table(table, caption)
 

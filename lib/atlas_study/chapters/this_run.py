@@ -25,6 +25,7 @@ TIES = {
     "expected": "recall@1 (%)",
     "high": "all ties won (%)",
 }
+MOST_NAMED = 4  # models or data sets in a sentence
 MOST_RANKED = 25  # models in a figure of ranks: more do not fit one screen
 NOT_IN_TABLE = ("recall@1", "recall@5", "median rank")
 
@@ -134,8 +135,8 @@ def only_miniature(models: Sequence[str]) -> bool:
 
 def introduction(results: Results, models: Sequence[str]) -> str:
     """Return what stands above the first section, in MyST: the mark of a page on which
-    real and miniature models stand side by side, or that no real model was evaluated,
-    and where the explorer shows the results.
+    real and miniature models stand side by side, what the run evaluated or that it was
+    no real model, and where the explorer shows the results.
     """
     text = results.caution if not only_miniature(models) else ""
     has_real = (~results.accuracy["miniature"].astype(bool)).any()
@@ -144,15 +145,50 @@ def introduction(results: Results, models: Sequence[str]) -> str:
             "This run evaluated no real model: what follows is the miniature's. [Your"
             " own model](own-model) says how to add one."
         )
-    return f"{text}\n\n{_to_explorer(results.all_scores)}"
+    what = evaluated(pd.concat([results.accuracy, results.files]))
+    return f"{text}\n\n{what} {_to_explorer(results.all_scores)}"
+
+
+def evaluated(rows: pd.DataFrame) -> str:
+    """Return which models a run evaluated on what, real ones first, as a sentence.
+
+    `rows`: model and dataset, repeated as often as they occur.
+
+    >>> pairs = [("picto-en", "pictograms"), ("openai-b32", "xm3600")]
+    >>> print(evaluated(pd.DataFrame(pairs, columns=["model", "dataset"])))
+    This run evaluated the real model openai-b32 on xm3600, and the miniature model \
+picto-en on pictograms.
+    """
+    names = list(dict.fromkeys(rows["model"]))
+    real = model_list.real_models(names)
+    parts = []
+    for kind in ("real", "miniature"):
+        models = [name for name in names if (name in real) == (kind == "real")]
+        if models:
+            on = list(dict.fromkeys(rows.loc[rows["model"].isin(models), "dataset"]))
+            noun = "model" if len(models) == 1 else "models"
+            parts.append(f"the {kind} {noun} {_named(models)} on {_named(on)}")
+    return f"This run evaluated {', and '.join(parts)}." if parts else ""
+
+
+def _named(names: Sequence[str]) -> str:
+    """Return names as text: all, or the first ones and how many others there are."""
+    shown = list(map(formatting.escape, names[:MOST_NAMED]))
+    if len(names) > MOST_NAMED:
+        shown.append(f"{len(names) - MOST_NAMED:,} more")
+    *first, last = shown
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _to_explorer(scores: pd.DataFrame) -> str:
     """Return where the explorer shows the scores of a run (a `languages` table)."""
     boards = all_results.run_results(all_results.boards(scores), {})
     address = f"explorer.html#lang=all&benchmark={boards['id'].iloc[0]}"
+    whose = "of this run"
+    if not model_list.real_models(list(boards["model"].unique())):
+        whose = "of the miniature"
     return (
-        f'<a href="{address}">The explorer</a> shows the results of this run, too, as'
+        f'<a href="{address}">The explorer</a> shows the results {whose}, too, as'
         " benchmarks that end in “(this run)”."
     )
 

@@ -17,6 +17,7 @@ from babelatlas.analysis import (
     leaderboard,
     own_models,
     real_models,
+    recommendation,
     usability,
     verdicts,
 )
@@ -46,6 +47,7 @@ LOOKS = {
     "not decided": ("#56B4E9", "o"),
 }
 SIGNS = {"^": "▲", "D": "◆", "v": "▼", "s": "■", "o": "●"}
+LARGE = 20  # million speakers of a large language
 UNTESTED = ("#808080", "•", "no released test")
 
 
@@ -206,14 +208,17 @@ def judge_own(
 
 def count_by_rule(rules: Mapping[str, Mapping]) -> pd.DataFrame:
     """Return how many spoken languages have each verdict by other rules: column rule,
-    and one for each of `usability.STATES`.
+    and one for each of `usability.STATES`. A language with a result that a rule leaves
+    out is not decided by it.
 
     `rules`: name -> arguments of `verdicts.judged`.
     """
+    with_result = verdicts.spoken(verdicts.verdicts())["glottocode"]
     rows = []
     for rule, arguments in rules.items():
-        states = verdicts.spoken(verdicts.judged(**arguments))["group"]
-        counts = states.value_counts().reindex(usability.STATES, fill_value=0)
+        judged = verdicts.spoken(verdicts.judged(**arguments))
+        counts = judged["group"].value_counts().reindex(usability.STATES, fill_value=0)
+        counts["not decided"] += len(set(with_result) - set(judged["glottocode"]))
         rows.append({"rule": rule, **counts})
     return pd.DataFrame(rows)
 
@@ -238,6 +243,69 @@ def speakers_by_verdict(judged: Judged) -> pd.DataFrame:
             "codes": by_verdict.size().reindex(states, fill_value=0).to_numpy(),
         }
     )
+
+
+def large_without(least: float = LARGE) -> pd.DataFrame:
+    """Return the languages of at least so many million speakers in which no model is
+    known to be usable, the largest first: language, lang, speakers (millions), verdict
+    ("no result" where no model was tested), and questions (whether a generative model
+    is usable). Languages without an estimate of their speakers are left out.
+    """
+    speakers = languages.facts()["speakers"].dropna() / 1e6
+    speakers = speakers[speakers >= least].sort_values(ascending=False, kind="stable")
+    of_language = verdicts.verdicts()["verdict"].reindex(speakers.index)
+    of_language = of_language.fillna("no result")
+    large = speakers.index[of_language != "usable"]
+    answered = [recommendation.generative_verdict(lang)[0] for lang in large]
+    return pd.DataFrame(
+        {
+            "language": [languages.name(lang) for lang in large],
+            "lang": large,
+            "speakers": speakers[large].to_numpy(),
+            "verdict": of_language[large].to_numpy(),
+            "questions": [answer == "usable" for answer in answered],
+        }
+    )
+
+
+def large_text(table: pd.DataFrame, least: float = LARGE) -> str:
+    """Return `large_without` as sentences, with links to the pages of languages that
+    have one.
+
+    >>> row = {"language": "Tamil", "lang": "ta", "speakers": 90.6}
+    >>> row |= {"verdict": "hardly usable", "questions": False}
+    >>> large_text(pd.DataFrame([row]))
+    'In 1 language of at least 20 million speakers no model is known to be usable. Hardly \
+usable: [Tamil](language-ta) (91 million).'
+    >>> large_text(pd.DataFrame(columns=list(row)))
+    'In all languages of at least 20 million speakers a model is usable.'
+    """
+    size = f"of at least {least:.0f} million speakers"
+    if table.empty:
+        return f"In all languages {size} a model is usable."
+    n_large = formatting.counted(len(table), "language")
+    parts = [f"In {n_large} {size} no model is known to be usable."]
+    for verdict_word in [*usability.STATES, "no result"]:
+        rows = table[table["verdict"] == verdict_word]
+        named = [
+            f"{_page(row.language, row.lang, verdict_word)} ({row.speakers:.0f} million)"
+            for row in rows.itertuples()
+        ]
+        if named:
+            state = "Not tested" if verdict_word == "no result" else verdict_word
+            parts.append(f"{state[0].upper()}{state[1:]}: {', '.join(named)}.")
+    answered = table.loc[table["questions"], "language"].tolist()
+    if answered:
+        parts.append(
+            "For questions about dishes, which this rule asks last, a generative model"
+            f" is usable in {' and '.join(answered)}."
+        )
+    return " ".join(parts)
+
+
+def _page(name: str, lang: str, verdict_word: str) -> str:
+    """Return the name of a language, as a link where it has a page."""
+    return name if verdict_word == "no result" else f"[{name}](language-{lang})"
 
 
 def best_results(boards: Sequence[Sequence[str]]) -> pd.DataFrame:

@@ -17,21 +17,26 @@ def lost() -> pd.DataFrame:
     return rows.assign(language=rows["lang"].map(languages.name))
 
 
+def one_form(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the first row of each language and data set of `lost`: of forms of a
+    language (formal, casual) the one that its page recommends a model for.
+    """
+    return rows.drop_duplicates(["lang", "dataset"])
+
+
 def by_dataset(rows: pd.DataFrame) -> pd.DataFrame:
     """Return for each data set the median difference over its languages, and those with
     the smallest and the largest loss, as a reader sees them.
 
-    Of forms of a language (casual, formal) the board with most languages counts.
-
-    `rows`: as of `lost`, which stand in the order of `same_items.PARALLEL`.
+    `rows`: as of `one_form`.
     """
     table = []
     sizes = rows.groupby(["dataset", "title"])["lang"].nunique().sort_values()
-    titles = dict(sizes.index)  # data set -> its board with most languages
+    titles = dict(sizes.index)  # data set -> its title in most languages
     present = [name for name in same_items.PARALLEL if name in titles]
     for dataset in present:
         title = titles[dataset]
-        part = rows[(rows["dataset"] == dataset) & (rows["title"] == title)]
+        part = rows[rows["dataset"] == dataset]
         least = part.loc[part["difference"].idxmax()]
         most = part.loc[part["difference"].idxmin()]
         n_items = sorted({part["n_items"].min(), part["n_items"].max()})

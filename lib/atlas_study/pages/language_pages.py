@@ -29,6 +29,7 @@ from babelatlas.analysis import outcomes
 from babelatlas.base import checksums, languages, synsets, tables
 from babelatlas.base.errors import InputError
 from babelatlas.lexicon import wordnets
+from babelatlas.models import registry
 from babelatlas.report import reading
 from babelatlas.report.formatting import (
     counted,
@@ -271,8 +272,11 @@ def score_table(
     models = [_model_link(name, model_pages) for name in cells.index]
     table = pd.DataFrame([guesses, sizes, *cells.to_numpy().tolist()], columns=titles)
     table.insert(0, "model", ["<i>guessing</i>", "<i>n</i>", *models])
+    whose = "The run's models"
+    if not registry.real_models(list(cells.index)):
+        whose = "The miniature's models"
     caption = (
-        "<b>The run's models in this language.</b> 95 % intervals over classes or"
+        f"<b>{whose} in this language.</b> 95 % intervals over classes or"
         " images. The order is no test: the ranking of the run has the tests. t2i: a"
         " caption searches its image; i2t: an image searches its captions."
     )

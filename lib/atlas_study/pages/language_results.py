@@ -19,12 +19,14 @@ SHOWN = 20  # models of a board on a page; the data file has all
 MOST_STEPS = 6  # sizes of models
 NEAREST = 6  # languages of the family
 RULE = (
-    "For each use the usable model with the highest result; where no model is usable on"
-    " a harness, the next one counts. Newest: of the usable models of all harnesses."
+    " Use by use, the usable model with the highest result. Results of different"
+    " harnesses do not compare, so they are asked in a fixed order, and the first with"
+    " a usable model counts. Newest: of the usable models of all harnesses."
     " Commercial use: licences MIT, Apache-2.0 and BSD of all parts of a model; others"
-    " may allow it on conditions. 95 % intervals over queries, images or questions;"
-    " differences are tested among usable models (Holm-adjusted)."
+    " may allow it on conditions. Differences are tested among usable models"
+    " (Holm-adjusted)."
 )
+INTERVALS = " 95 % intervals over queries, images or questions."
 LABEL_ALONE = " On Babel-ImageNet the prompt is the label alone."
 OF_ONE_LANGUAGE = {"imagenet-1k", "mmmu", "jmmmu", "cvqa-ja"}  # data sets
 
@@ -68,11 +70,12 @@ def described(lang: str, boards: list[pd.DataFrame]) -> dict:
     `boards`: as of `boards_of`, one at least.
     """
     datasets = {board["dataset"].iloc[0] for board in boards}
-    missing = [
+    titles = {real_models.DATASETS[name] for name in datasets & set(results.DATASETS)}
+    missing = dict.fromkeys(  # two names may have one title
         escape(real_models.DATASETS[name])
         for name in results.DATASETS
-        if name not in datasets | OF_ONE_LANGUAGE
-    ]
+        if name not in OF_ONE_LANGUAGE and real_models.DATASETS[name] not in titles
+    )
     main_id = verdicts()["id"].get(lang, "")
     main = next((board for board in boards if board["id"].iloc[0] == main_id), None)
     return {
@@ -95,7 +98,7 @@ def described(lang: str, boards: list[pd.DataFrame]) -> dict:
             for board in boards
         ],
         "shown": SHOWN,
-        "missing": ", ".join(missing),
+        "missing": "; ".join(missing),
         "english": f" {published.ENGLISH_NAMES}" if lang == "en" else "",
     }
 
@@ -124,7 +127,9 @@ def recommended_table(lang: str) -> str:
         }
     )
     alone = LABEL_ALONE if (rows["id"] == LABELS).any() else ""
-    caption = f"<b>{html_escape(_lesson(rows, lang))}</b> {RULE}{alone}"
+    recommends = (rows["state"] == recommendation.RECOMMENDED).any()
+    rule = RULE if recommends else ""  # of no use to a reader where no model is
+    caption = f"<b>{html_escape(_lesson(rows, lang))}</b>{rule}{INTERVALS}{alone}"
     return reading.table(table, caption, decimals=0, download=False).data
 
 
@@ -309,5 +314,5 @@ def _rank_among(lang: str, levels: pd.Series) -> dict:
         "rank": int((levels > levels[lang]).sum()) + 1,
         "n": len(levels),
         "family": escape(families[lang]),
-        "kin": ", ".join(links) or "none",
+        "kin": ", ".join(links),
     }

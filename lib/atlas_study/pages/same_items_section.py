@@ -5,7 +5,7 @@ of the data sets that ask the same in both (`babelatlas.analysis.same_items`).
 import numpy as np
 import pandas as pd
 
-from babelatlas.analysis import same_items
+from babelatlas.analysis import real_run, same_items
 from babelatlas.analysis.all_results import NOT_ABOVE
 from babelatlas.base import languages
 from babelatlas.report import formatting, reading
@@ -105,9 +105,12 @@ def shown(rows: pd.DataFrame, lang: str) -> str:
             "the same in English?": rows["note"],
         }
     )
+    own = ""
+    if rows["board"].str.startswith("own.").any():
+        own = f", on this study’s own data sets {real_run.SHIPPED_TOWER}"
     caption = (
         f"<b>{name} and English on the same items.</b> The same model in both: the open"
-        f" one with the highest result in {name}. 95 % intervals over items; where only"
+        f" one with the highest result in {name}{own}. 95 % intervals over items; where only"
         " means are released they are as if the items differed, and rather too long."
         f" {NOT_ABOVE}: not above its baseline."
     )

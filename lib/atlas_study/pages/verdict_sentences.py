@@ -21,7 +21,7 @@ def verdict(lang: str) -> str:
     row = verdicts().loc[lang]
     name = escape(languages.name(lang))
     if row["verdict"] == "not decided":
-        test = "with bridges only"
+        test = "with weak models of this study (bridges) only"
         if row["classes"]:
             test = f"on {counted(row['classes'], 'class')} only, an easy test"
         return f"Not decided: models were tested in {name} {test}."

@@ -42,10 +42,11 @@ BOARDS = {
         [EXAMS],
     ],
 }
-ANY, COMMERCIAL, SMALL, NEWEST = USES = (
+ANY, COMMERCIAL, SMALL, COMMERCIAL_SMALL, NEWEST = USES = (
     "any licence",
     "commercial use",
     "under 600 million parameters",
+    "commercial use, under 600 million parameters",
     "newest",
 )
 MOST_PARAMETERS = 600  # millions, of a small model
@@ -128,10 +129,13 @@ def recommendations() -> pd.DataFrame:
 
 def _fits(rows: pd.DataFrame, use: str) -> pd.Series:
     """Return which rows are of models for a use."""
+    is_small = rows["parameters_m"] < MOST_PARAMETERS
     if use == COMMERCIAL:
         return licences.commercial(rows["licence"])
     if use == SMALL:
-        return rows["parameters_m"] < MOST_PARAMETERS
+        return is_small
+    if use == COMMERCIAL_SMALL:
+        return licences.commercial(rows["licence"]) & is_small
     if use == NEWEST:
         return rows["release_date"] != ""
     return pd.Series(True, rows.index)
@@ -264,10 +268,12 @@ def sentence(row: pd.Series) -> str:
     >>> sentence(of_language("te", SEARCH).iloc[0])
     'Any licence: NLLB-SigLIP MRL large, 42.3 % (40.7–44.0).'
     """
+    free, small = "commercially licensed", f"under {MOST_PARAMETERS} million parameters"
     kinds = {
         ANY: "open model",
-        COMMERCIAL: "commercially licensed model",
-        SMALL: f"model under {MOST_PARAMETERS} million parameters",
+        COMMERCIAL: f"{free} model",
+        SMALL: f"model {small}",
+        COMMERCIAL_SMALL: f"{free} model {small}",
         NEWEST: "model with a known release date",
     }
     kind, language = kinds[row["use"]], languages.name(row["lang"])

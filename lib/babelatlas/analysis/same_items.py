@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import hypergeom, t
 
-from babelatlas.analysis import all_results, real_run
+from babelatlas.analysis import all_results, real_run, recommendation
 from babelatlas.base import released
 from babelatlas.evaluation import retrieval
 
@@ -298,19 +298,23 @@ def equal_classes(curves: pd.DataFrame, least: int = LEAST_CLASSES) -> pd.DataFr
 def with_notes(table: pd.DataFrame) -> pd.DataFrame:
     """Return differences with what they are over and how far items are the same: COLUMNS.
 
-    Rows stand by language, then in the order of PARALLEL, the highest result first;
-    captions that were written anew are left out.
+    Rows stand by language, then in the order of PARALLEL, of forms of a language
+    (formal, casual) first the one that `recommendation` takes, the highest result
+    first; captions that were written anew are left out.
     """
+    forms = recommendation.BOARDS[recommendation.ANSWERS]  # a board each
+    places = {boards[0]: place for place, boards in enumerate(forms)}
     keys = zip(table["dataset"], table["lang"], strict=True)
     translated = [key not in WRITTEN_ANEW for key in keys]
     table = table[translated].assign(
         over=table["dataset"].map(OVER).fillna("questions"),
         note=table["dataset"].map(PARALLEL),
         place=table["dataset"].map(list(PARALLEL).index),
+        form=table["board"].map(places).fillna(len(places)),
         descending=-table["value"],
     )
     table = table.sort_values(
-        ["lang", "place", "board", "descending", "model"], kind="stable"
+        ["lang", "place", "form", "board", "descending", "model"], kind="stable"
     )
     return table[COLUMNS].reset_index(drop=True)
 
