@@ -144,7 +144,7 @@ document.addEventListener("DOMContentLoaded", async () => {
     ]);
     return {
       marginLeft: 52, marginTop: top, marginBottom: bottom, marginRight: Math.min(LETTER * (longest + 4) + 12, 0.45 * width), height,
-      x: { type: "utc", label: null, ticks: "year", tickFormat: "%Y" }, y: axis(spec.y, { domain }),
+      x: { type: "utc", label: null, ticks: width < 500 ? 3 : "year", tickFormat: "%Y" }, y: axis(spec.y, { domain }),
       marks: [...marks, ...labels, Plot.tip(dated, Plot.pointer({ x: "x", y: "y", title: "text" }))],
     };
   }

@@ -22,6 +22,28 @@ document.addEventListener("DOMContentLoaded", () => {
     const found = text.replace(/,(?=\d{3})/g, "").replace("−", "-").match(/-?\d+(\.\d+)?/);
     return found ? Number(found[0]) : Infinity;
   };
+  // An interval stays on one line: "62.7 (60.5–64.8)" breaks before the bracket only.
+  const INTERVAL = /\([−-]?[\d.,]+(?:–| to )[−-]?[\d.,]+\)/;
+  const keep_intervals = (cell) => {
+    for (const text of [...cell.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE)) {
+      const found = text.data.match(INTERVAL);
+      if (!found) continue;
+      const rest = text.splitText(found.index);
+      rest.splitText(found[0].length);
+      rest.replaceWith(make("span", { className: "atlas-interval", textContent: found[0] }));
+    }
+  };
+  // Where the longest words leave no room for all columns, the table takes the room of its lines.
+  const widths = new Map();
+  const give_room = new ResizeObserver((entries) => {
+    for (const { target: box } of entries) {
+      if (!box.clientWidth || widths.get(box) === box.clientWidth) continue;
+      widths.set(box, box.clientWidth);
+      const table = box.querySelector("table");
+      table.classList.remove("atlas-scrolls");
+      table.classList.toggle("atlas-scrolls", box.scrollWidth > box.clientWidth + 1);
+    }
+  });
   const collator = new Intl.Collator(undefined, { numeric: true });
 
   for (const figure of document.querySelectorAll("figure.atlas-table")) {
@@ -93,6 +115,10 @@ document.addEventListener("DOMContentLoaded", () => {
       link.setAttribute("aria-label", "Link to this row");
       row.cells[0].append(link);
     }
+    rows.forEach((row) => [...row.cells].forEach(keep_intervals));
+    const box = figure.querySelector(".atlas-scroll");
+    if (box) give_room.observe(box);
+
     const links = figure.querySelector(".atlas-links");
     if (links && document.getElementById("about-this-page")) {
       links.append(make("a", { href: "#about-this-page", textContent: "Code, parameters and sources" }));
