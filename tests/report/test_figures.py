@@ -157,6 +157,19 @@ def test_strips_draw_every_value_once_and_the_mean_with_its_interval():
     assert [text.get_text() for text in axis.texts if text.get_text()] == ["x"]
 
 
+def test_strips_say_the_same_on_a_phone_with_names_on_several_lines():
+    points = pd.DataFrame({"group": ["above the baseline"] * 2, "n": [3, 5]})
+    means = pd.DataFrame(
+        {"group": ["above the baseline"], "value": [4], "ci_low": [3], "ci_high": [5]}
+    )
+    axis = figures.strips(points, means, "n", "group", line=(4.5, "English"))
+    (phone,) = axis.figure.atlas_forms.phone
+    assert texts(phone.get_yticklabels()) == ["above the\nbaseline"]
+    for drawn in (axis, phone):
+        assert drawn.lines[0].get_xdata().tolist() == [3, 5]
+        assert drawn.texts[-1].get_text() == "English"
+
+
 def test_columns_of_a_figures_table_get_readable_names_and_no_two_the_same():
     table = pd.DataFrame(
         {"lang": ["de"], "name": ["German"], "ci_low": [0.1], "n_own": [3]}
