@@ -239,6 +239,21 @@ def test_a_profile_draws_one_model_by_language_above_the_mean_of_the_others():
     assert axis.get_legend() is None
     alone = figures.profile(table.assign(others=np.nan), ["low", "high"])
     assert len(alone.lines) == 2
+    (phone,) = axis.figure.atlas_forms.phone
+    assert len(phone.lines) == 3
+    assert phone.get_ylim() == axis.get_ylim()
+
+
+def test_accuracy_by_classes_has_its_panels_one_below_the_other_on_a_phone():
+    sizes = pd.DataFrame({"n_classes": [2, 10, 2, 10], "value": [0.9, 0.5, 0.8, 0.3]})
+    curves = sizes.assign(model=["x", "x", "y", "y"], language="Hindi")
+    curves = curves.assign(ci_low=curves["value"] - 0.1, ci_high=curves["value"] + 0.1)
+    axes = figures.by_classes(curves, "model", "language")
+    phone = axes[0].figure.atlas_forms.phone
+    assert [axis.get_title() for axis in phone] == ["x", "y"]
+    for axis, narrow in zip(axes, phone, strict=True):
+        for line, other in zip(axis.lines, narrow.lines, strict=True):
+            assert line.get_ydata().tolist() == other.get_ydata().tolist()
 
 
 def test_two_ways_have_one_scale_a_line_of_equality_and_a_panel_for_each_set():

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 
 from babelatlas.report.figures.look import (
     MARKERS,
+    MOST_TICKS_ON_PHONE,
     Forms,
     below_one_another,
     in_order,
@@ -24,6 +25,7 @@ from babelatlas.report.figures.look import (
     with_forms,
 )
 
+NAMED_ON_PHONE = MOST_TICKS_ON_PHONE  # languages below a profile
 LETTERS_ON_PHONE = 14  # in a line, of the name of a strip
 
 
@@ -200,53 +202,51 @@ def profile(
     spread, the first and the last among them.
     """
     figure, axis = plt.subplots(figsize=(7.2, 4.8), layout="constrained")
+    narrow, phone = below_one_another([""], 4.4)
     rows = table.sort_values(
         ["value", "language"], ascending=[False, True], ignore_index=True
     )
+    highest = np.nanmax(rows[["value", "ci_high"]].to_numpy(float))
+    for form, drawn, most in (
+        (figure, axis, named),
+        (narrow, phone[0], NAMED_ON_PHONE),
+    ):
+        _draw_profile(drawn, rows, groups)
+        _name_some(drawn, rows["language"], most)
+        drawn.set_ylim(0, min(1.02, 1.08 * highest + 0.02))
+        drawn.set_ylabel(label)
+        percent_axis(drawn)
+        columns = 3 if form is figure else 2
+        legend_below(form, drawn, loc="outside upper center", ncols=columns)
+    some = ", some of them named" if len(rows) > named else ""
+    axis.set_xlabel(f"{len(rows)} languages from the highest to the lowest{some}")
+    return with_forms(with_data(axis, table), Forms(phone), share="")
+
+
+def _draw_profile(axis: Axes, rows: pd.DataFrame, groups: Sequence[str]) -> None:
+    """Draw scores in the order of their rows, above the mean of the other models."""
     if rows["others"].notna().any():
         look = {"color": "0.55", "linewidth": 1.2, "linestyle": "-", "marker": ""}
-        axis.step(
-            rows.index,
-            rows["others"],
-            where="mid",
-            label="mean of other models",
-            **look,
-        )
+        look["label"] = "mean of other models"
+        axis.step(rows.index, rows["others"], where="mid", **look)
     for place, group in enumerate(in_order(groups)):
         part = rows[rows["group"] == group]
         colour, marker = look_of(group, place)
         axis.vlines(
             part.index, part["ci_low"], part["ci_high"], color=colour, linewidth=1.2
         )
-        axis.plot(
-            part.index,
-            part["value"],
-            marker,
-            color=colour,
-            linestyle="",
-            markersize=5,
-            label=group,
-        )
-    places = np.unique(
-        np.linspace(0, len(rows) - 1, min(named, len(rows))).round().astype(int)
-    )
-    axis.set_xticks(
-        places,
-        rows.loc[places, "language"],
-        rotation=45,
-        ha="right",
-        rotation_mode="anchor",
-        size=9,
-    )
-    axis.tick_params(axis="x", bottom=True, length=3, color="0.6")
-    axis.set_ylim(
-        0,
-        min(1.02, 1.08 * np.nanmax(rows[["value", "ci_high"]].to_numpy(float)) + 0.02),
-    )
+        look = {"color": colour, "linestyle": "", "markersize": 5, "label": group}
+        axis.plot(part.index, part["value"], marker, **look)
     axis.set_xlim(-0.8, len(rows) - 0.2)
     axis.grid(axis="x", visible=False)
-    some = f", {len(places)} of them named" if len(places) < len(rows) else ""
-    axis.set_xlabel(f"{len(rows)} languages from the highest to the lowest{some}")
-    axis.set_ylabel(label)
-    legend_below(figure, axis, loc="outside upper center")
-    return with_data(percent_axis(axis), table)
+
+
+def _name_some(axis: Axes, names: pd.Series, most: int) -> None:
+    """Name so many languages below the axis, evenly spread, the first and the last
+    among them.
+    """
+    spread = np.linspace(0, len(names) - 1, min(most, len(names)))
+    places = np.unique(spread.round().astype(int))
+    look = {"rotation": 45, "ha": "right", "rotation_mode": "anchor", "size": 9}
+    axis.set_xticks(places, names[places], **look)
+    axis.tick_params(axis="x", bottom=True, length=3, color="0.6")
