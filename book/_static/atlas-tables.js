@@ -22,15 +22,14 @@ document.addEventListener("DOMContentLoaded", () => {
     const found = text.replace(/,(?=\d{3})/g, "").replace("−", "-").match(/-?\d+(\.\d+)?/);
     return found ? Number(found[0]) : Infinity;
   };
-  // An interval stays on one line: "62.7 (60.5–64.8)" breaks before the bracket only.
-  const INTERVAL = /\([−-]?[\d.,]+(?:–| to )[−-]?[\d.,]+\)/;
-  const keep_intervals = (cell) => {
-    for (const text of [...cell.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE)) {
-      const found = text.data.match(INTERVAL);
-      if (!found) continue;
-      const rest = text.splitText(found.index);
-      rest.splitText(found[0].length);
-      rest.replaceWith(make("span", { className: "atlas-interval", textContent: found[0] }));
+  // What stays on one line: an interval, a number with its percent sign, "< 0.001".
+  const UNBROKEN = /(\([−-]?[\d.,]+(?:–| to )[−-]?[\d.,]+\)|[\d.,]+ %|[<≤>] [\d.]+)/;
+  const keep_together = (cell) => {
+    for (const node of [...cell.childNodes].filter(({ nodeType }) => nodeType === Node.TEXT_NODE)) {
+      const parts = node.data.split(UNBROKEN); // every second part is one that was found
+      if (parts.length === 1) continue;
+      const kept = (text) => make("span", { className: "atlas-unbroken", textContent: text });
+      node.replaceWith(...parts.map((text, place) => (place % 2 ? kept(text) : text)));
     }
   };
   // Where the longest words leave no room for all columns, the table takes the room of its lines.
@@ -115,7 +114,7 @@ document.addEventListener("DOMContentLoaded", () => {
       link.setAttribute("aria-label", "Link to this row");
       row.cells[0].append(link);
     }
-    rows.forEach((row) => [...row.cells].forEach(keep_intervals));
+    rows.forEach((row) => [...row.cells].forEach(keep_together));
     const box = figure.querySelector(".atlas-scroll");
     if (box) give_room.observe(box);
 
