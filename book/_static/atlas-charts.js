@@ -109,7 +109,7 @@ document.addEventListener("DOMContentLoaded", async () => {
       }),
     );
     return {
-      marginLeft: 52, marginBottom: 44, height: 420, x: axis(spec.x, { nice: spec.x.scale !== "log", ...(spec.x.scale === "log" ? { ticks: 4, tickFormat: "," } : {}) }),
+      marginLeft: 60, marginBottom: 44, height: 420, x: axis(spec.x, { nice: spec.x.scale !== "log", ...(spec.x.scale === "log" ? { ticks: 4, tickFormat: "," } : {}) }),
       y: axis(spec.y, { nice: true, zero: spec.x.scale === "log" }),
       marks: [...band, ...joined, ...dots, Plot.tip(points, Plot.pointer({ x: "x", y: "y", title: "text" }))],
     };
@@ -143,8 +143,8 @@ document.addEventListener("DOMContentLoaded", async () => {
       Plot.dot(own.slice(0, -1), { x: "x", y: "y", r: 3, symbol: SHAPES[series.marker], fill: colour(series) }),
     ]);
     return {
-      marginLeft: 52, marginTop: top, marginBottom: bottom, marginRight: Math.min(LETTER * (longest + 4) + 12, 0.45 * width), height,
-      x: { type: "utc", label: null, ticks: "year", tickFormat: "%Y" }, y: axis(spec.y, { domain }),
+      marginLeft: 60, marginTop: top, marginBottom: bottom, marginRight: Math.min(LETTER * (longest + 4) + 12, 0.45 * width), height,
+      x: { type: "utc", label: null, ticks: width < 500 ? 3 : "year", tickFormat: "%Y" }, y: axis(spec.y, { domain }),
       marks: [...marks, ...labels, Plot.tip(dated, Plot.pointer({ x: "x", y: "y", title: "text" }))],
     };
   }

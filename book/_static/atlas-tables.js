@@ -22,6 +22,27 @@ document.addEventListener("DOMContentLoaded", () => {
     const found = text.replace(/,(?=\d{3})/g, "").replace("−", "-").match(/-?\d+(\.\d+)?/);
     return found ? Number(found[0]) : Infinity;
   };
+  // What stays on one line: an interval, a number with its percent sign, "< 0.001".
+  const UNBROKEN = /(\([−-]?[\d.,]+(?:–| to )[−-]?[\d.,]+\)|[\d.,]+ %|[<≤>] [\d.]+)/;
+  const keep_together = (cell) => {
+    for (const node of [...cell.childNodes].filter(({ nodeType }) => nodeType === Node.TEXT_NODE)) {
+      const parts = node.data.split(UNBROKEN); // every second part is one that was found
+      if (parts.length === 1) continue;
+      const kept = (text) => make("span", { className: "atlas-unbroken", textContent: text });
+      node.replaceWith(...parts.map((text, place) => (place % 2 ? kept(text) : text)));
+    }
+  };
+  // Where the longest words leave no room for all columns, the table takes the room of its lines.
+  const widths = new Map();
+  const give_room = new ResizeObserver((entries) => {
+    for (const { target: box } of entries) {
+      if (!box.clientWidth || widths.get(box) === box.clientWidth) continue;
+      widths.set(box, box.clientWidth);
+      const table = box.querySelector("table");
+      table.classList.remove("atlas-scrolls");
+      table.classList.toggle("atlas-scrolls", box.scrollWidth > box.clientWidth + 1);
+    }
+  });
   const collator = new Intl.Collator(undefined, { numeric: true });
 
   for (const figure of document.querySelectorAll("figure.atlas-table")) {
@@ -93,6 +114,10 @@ document.addEventListener("DOMContentLoaded", () => {
       link.setAttribute("aria-label", "Link to this row");
       row.cells[0].append(link);
     }
+    rows.forEach((row) => [...row.cells].forEach(keep_together));
+    const box = figure.querySelector(".atlas-scroll");
+    if (box) give_room.observe(box);
+
     const links = figure.querySelector(".atlas-links");
     if (links && document.getElementById("about-this-page")) {
       links.append(make("a", { href: "#about-this-page", textContent: "Code, parameters and sources" }));

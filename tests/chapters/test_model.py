@@ -150,7 +150,10 @@ def test_accuracy_counts_from_guessing_and_recall_stays():
     assert found["value"].tolist() == pytest.approx([0.15 / 0.9, 0.25])
     assert found["ci_low"].tolist() == pytest.approx([0.0, 0.1])
     assert found["others"].fillna(-1).tolist() == pytest.approx([0.0, -1])
-    assert found["measure"].tolist() == ["accuracy above guessing", "t2i recall@1"]
+    assert found["measure"].tolist() == [
+        "accuracy above guessing",
+        "recall@1 from text to image",
+    ]
 
 
 def test_a_figure_names_the_groups_of_the_most_languages():

@@ -157,6 +157,19 @@ def test_strips_draw_every_value_once_and_the_mean_with_its_interval():
     assert [text.get_text() for text in axis.texts if text.get_text()] == ["x"]
 
 
+def test_strips_say_the_same_on_a_phone_with_names_on_several_lines():
+    points = pd.DataFrame({"group": ["above the baseline"] * 2, "n": [3, 5]})
+    means = pd.DataFrame(
+        {"group": ["above the baseline"], "value": [4], "ci_low": [3], "ci_high": [5]}
+    )
+    axis = figures.strips(points, means, "n", "group", line=(4.5, "English"))
+    (phone,) = axis.figure.atlas_forms.phone
+    assert texts(phone.get_yticklabels()) == ["above the\nbaseline"]
+    for drawn in (axis, phone):
+        assert drawn.lines[0].get_xdata().tolist() == [3, 5]
+        assert drawn.texts[-1].get_text() == "English"
+
+
 def test_columns_of_a_figures_table_get_readable_names_and_no_two_the_same():
     table = pd.DataFrame(
         {"lang": ["de"], "name": ["German"], "ci_low": [0.1], "n_own": [3]}
@@ -226,6 +239,21 @@ def test_a_profile_draws_one_model_by_language_above_the_mean_of_the_others():
     assert axis.get_legend() is None
     alone = figures.profile(table.assign(others=np.nan), ["low", "high"])
     assert len(alone.lines) == 2
+    (phone,) = axis.figure.atlas_forms.phone
+    assert len(phone.lines) == 3
+    assert phone.get_ylim() == axis.get_ylim()
+
+
+def test_accuracy_by_classes_has_its_panels_one_below_the_other_on_a_phone():
+    sizes = pd.DataFrame({"n_classes": [2, 10, 2, 10], "value": [0.9, 0.5, 0.8, 0.3]})
+    curves = sizes.assign(model=["x", "x", "y", "y"], language="Hindi")
+    curves = curves.assign(ci_low=curves["value"] - 0.1, ci_high=curves["value"] + 0.1)
+    axes = figures.by_classes(curves, "model", "language")
+    phone = axes[0].figure.atlas_forms.phone
+    assert [axis.get_title() for axis in phone] == ["x", "y"]
+    for axis, narrow in zip(axes, phone, strict=True):
+        for line, other in zip(axis.lines, narrow.lines, strict=True):
+            assert line.get_ydata().tolist() == other.get_ydata().tolist()
 
 
 def test_two_ways_have_one_scale_a_line_of_equality_and_a_panel_for_each_set():

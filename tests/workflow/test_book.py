@@ -173,6 +173,28 @@ def test_a_table_sorts_filters_chooses_columns_and_has_an_address_for_each_row(
     assert "atlas-target" in browser.find_element("id", row).get_attribute("class")
 
 
+def test_no_cell_of_a_table_covers_the_next_and_an_interval_stays_on_a_line(
+    browser, book
+):
+    phone = {"Emulation.setDeviceMetricsOverride": browsing.PHONE}
+    for name in ("11_leaderboard", "12_working_languages", "language-hi"):
+        browsing.show(browser, (book / f"{name}.html").as_uri(), phone)
+        found = browser.execute_script(
+            """document.querySelectorAll("details").forEach(part => { part.open = true; });
+            const all = [...document.querySelectorAll(".atlas-scroll :is(td, th)")];
+            const cells = all.filter(cell => cell.offsetWidth);
+            const intervals = [...document.querySelectorAll(".atlas-unbroken")];
+            return {
+              cells: cells.length,
+              covered: cells.filter(cell => cell.scrollWidth > cell.clientWidth + 1).length,
+              intervals: intervals.length,
+              broken: intervals.filter(part => part.getClientRects().length > 1).length,
+            };"""
+        )
+        assert (found["covered"], found["broken"]) == (0, 0), name
+        assert min(found["cells"], found["intervals"]) > 10, name
+
+
 # What readers ask for -> the page that is among the first three.
 ASKED = {
     "broken run": "28_baselines",

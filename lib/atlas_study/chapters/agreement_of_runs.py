@@ -334,8 +334,8 @@ class RunAgreement(NamedTuple):
     """Whether the tasks of a run agree, for a page that shows other results, too.
 
     `found`: `correlations`; `name`: what the run is called; `is_real`: whether its
-    models are real ones; `text`: what a page says of it, in MyST: what it lacks, or the
-    mark of the miniature; `lead`: what it found as one sentence, "" for the miniature
+    models are real ones; `text`: what a page says of it, in MyST: what it lacks, or which
+    rows are of the miniature; `lead`: what it found as one sentence, "" for the miniature
     and where there is nothing.
     """
 
@@ -362,7 +362,8 @@ def of_run(
     parts = pairs_of_run(results, real or models, datasets)
     found = correlations(parts, fewest, least, n_resamples, seed)
     if not real:
-        return RunAgreement(found, "the miniature", False, registry.caution(models), "")
+        text = lacking(results, parts) or rows_of_the_miniature(models)
+        return RunAgreement(found, "the miniature", False, text, "")
     sentence = lead(found)
     return RunAgreement(
         found=found,
@@ -370,6 +371,18 @@ def of_run(
         is_real=True,
         text=lacking(results, parts),
         lead=f"In this run {sentence}." if sentence else "",
+    )
+
+
+def rows_of_the_miniature(models: list[str]) -> str:
+    """Return which rows of `side_by_side` are of the miniature, in MyST.
+
+    >>> rows_of_the_miniature(["picto-en"])
+    'In the last rows: [miniature](40_miniature) models, which are tiny (picto-en).'
+    """
+    names = ", ".join(models)
+    return (
+        f"In the last rows: [miniature](40_miniature) models, which are tiny ({names})."
     )
 
 

@@ -23,6 +23,12 @@ MOST_GROUPS = 20  # in a figure
 DIFFERENCE = ["name", "against", "value", "ci_low", "ci_high", "p", "n"]
 AMBIGUITY_METRICS = ["TC", "IC", "GTC", "GIC"]
 LONGEST = 80  # characters of a setting in the record of a run
+# What the measures of a board are called on a page.
+MEASURES = {
+    "accuracy@1": "accuracy above guessing",
+    "t2i recall@1": "recall@1 from text to image",
+    "i2t recall@1": "recall@1 from image to text",
+}
 
 
 class Record(NamedTuple):
@@ -93,7 +99,7 @@ def above_guessing(scores: pd.DataFrame) -> pd.DataFrame:
         column: proportions.chance_corrected(scores[column], classes)
         for column in columns
     }
-    measure = scores["metric"].where(~is_accuracy, "accuracy above guessing")
+    measure = scores["metric"].replace(MEASURES)
     return scores.assign(**corrected, measure=measure)
 
 

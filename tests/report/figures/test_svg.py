@@ -14,7 +14,7 @@ def picture():
     figure, axis = plt.subplots()
     axis.plot(np.linspace(0, 1, 50), np.sin(np.linspace(0, 9, 50)), label="a line")
     axis.scatter([0.1, 0.2], [0.3, -0.4], marker="^", label="points")
-    axis.set_title("Recall@1 – größer als 0")
+    axis.set_title("Recall@1 – größer als 0, $10^{-2}$")
     axis.legend()
     content = io.BytesIO()
     with plt.rc_context({"svg.fonttype": "path"}):

@@ -9,7 +9,9 @@ from matplotlib.axes import Axes
 
 from babelatlas.report.figures.look import (
     MARKERS,
+    Forms,
     band,
+    below_one_another,
     in_order,
     legend_below,
     line_of,
@@ -18,6 +20,7 @@ from babelatlas.report.figures.look import (
     series_in_order,
     side_by_side,
     with_data,
+    with_forms,
 )
 
 # Ticks of the numbers of classes and languages.
@@ -89,31 +92,40 @@ def at_least(curves: pd.DataFrame, marks: Sequence[int] = ()) -> Axes:
 
 def by_classes(curves: pd.DataFrame, panel: str, series: str) -> np.ndarray:
     """Draw accuracy over the number of classes to choose from, panels side by side, a
-    line with its band for each value of `series`, and guessing; the classes are log.
+    line with its band for each value of `series`, and guessing; the classes are log. On
+    a phone panels stand one below the other.
 
     `curves`: the columns named by panel and series, n_classes, value, ci_low, ci_high
     (fractions). Returns the Axes of the panels.
     """
     panels = in_order(curves[panel])
     figure, axes = side_by_side(panels, 4.0)
-    most = int(curves["n_classes"].max())
-    guessing = np.arange(2, most + 1)
-    for axis, title in zip(axes, panels, strict=True):
-        rows_of_panel = curves[curves[panel] == title]
-        for place, name, _ in series_in_order(curves, series):
-            rows = rows_of_panel[rows_of_panel[series] == name]
-            rows = rows.sort_values("n_classes", kind="stable")
-            look = line_of(place)
-            band(axis, rows, "n_classes", look["color"])
-            axis.plot(rows["n_classes"], rows["value"], marker="", label=name, **look)
-        look = {"color": "0.6", "linestyle": "-", "linewidth": 1}
-        axis.plot(guessing, 1 / guessing, marker="", label="guessing", **look)
-        ticks = [tick for tick in CLASS_TICKS if 2 <= tick <= most]
-        log_axis(axis, "x", ticks)
-        axis.set_ylim(0, 1.02)
-    percent_axis(axes[0])
-    axes[0].set_ylabel("top-1 accuracy")
+    narrow, phone = below_one_another(panels, 0.6 + 2.6 * len(panels))
+    for form, drawn in ((figure, axes), (narrow, phone)):
+        for axis, title in zip(drawn, panels, strict=True):
+            _draw_by_classes(axis, curves, curves[panel] == title, series)
+            percent_axis(axis)
+        drawn[0].set_ylabel("top-1 accuracy")
+        columns = 3 if form is figure else 2
+        legend_below(form, drawn[0], ncols=columns)
     axes[len(axes) // 2].set_xlabel("classes to choose from (log scale)", size=10.5)
-    legend_below(figure, axes[0])
     with_data(axes[0], curves)
-    return axes
+    return with_forms(axes, Forms(phone), share="")
+
+
+def _draw_by_classes(
+    axis: Axes, curves: pd.DataFrame, of_panel: pd.Series, series: str
+) -> None:
+    """Draw the lines of one panel, each in the look that it has in all, and guessing."""
+    most = int(curves["n_classes"].max())
+    for place, name, _ in series_in_order(curves, series):
+        rows = curves[of_panel & (curves[series] == name)]
+        rows = rows.sort_values("n_classes", kind="stable")
+        look = line_of(place)
+        band(axis, rows, "n_classes", look["color"])
+        axis.plot(rows["n_classes"], rows["value"], marker="", label=name, **look)
+    guessing = np.arange(2, most + 1)
+    look = {"color": "0.6", "linestyle": "-", "linewidth": 1}
+    axis.plot(guessing, 1 / guessing, marker="", label="guessing", **look)
+    log_axis(axis, "x", [tick for tick in CLASS_TICKS if 2 <= tick <= most])
+    axis.set_ylim(0, 1.02)

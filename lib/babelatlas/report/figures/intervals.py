@@ -2,6 +2,7 @@
 setting.
 """
 
+import textwrap
 from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
@@ -11,6 +12,9 @@ from matplotlib.axes import Axes
 
 from babelatlas.report.figures.look import (
     MARKERS,
+    MOST_TICKS_ON_PHONE,
+    Forms,
+    below_one_another,
     in_order,
     legend_below,
     line_of,
@@ -18,7 +22,11 @@ from babelatlas.report.figures.look import (
     look_of,
     percent_axis,
     with_data,
+    with_forms,
 )
+
+NAMED_ON_PHONE = MOST_TICKS_ON_PHONE  # languages below a profile
+LETTERS_ON_PHONE = 14  # in a line, of the name of a strip
 
 
 def means_with_intervals(
@@ -50,60 +58,79 @@ def means_with_intervals(
 
 
 def strips(
-    points: pd.DataFrame, means: pd.DataFrame, value: str, label: str, named: str = ""
+    points: pd.DataFrame,
+    means: pd.DataFrame,
+    value: str,
+    label: str,
+    named: str = "",
+    line: tuple[float, str] | None = None,
 ) -> Axes:
     """Draw every value as a dot, one strip for each value of column `label`, with the
-    mean and its interval above.
+    mean and its interval above; on a phone in a narrower form.
 
     `points`: label, the column `value`, and, where named, `named`: a text next to the
     dot, "" for none. `means`: label, value, ci_low, ci_high. Strips are drawn in the
     order of `means`, the first on top (resource groups: from "very low" to "high");
-    equal values stand side by side.
+    equal values stand side by side. `line`: where a dashed line stands, and its name.
     """
     rows = in_order(means[label])
     means = means.set_index(label).loc[rows].reset_index()
-    _, axis = plt.subplots(figsize=(7.2, 0.7 + 0.85 * len(rows)))
-    for row, mean in enumerate(means.itertuples()):
-        part = points[points[label] == rows[row]].sort_values(value, kind="stable")
-        place = part.groupby(value).cumcount()
-        # Dots of one value are stacked below the middle of the strip, which the mean
-        # takes.
-        low = row + 0.02 + 0.42 * (place + 1) / max(5, place.max() + 2)
-        colour, marker = look_of(rows[row], row)
-        axis.plot(
-            part[value],
-            low,
-            marker,
-            color=colour,
-            linestyle="",
-            markersize=4.5,
-            alpha=0.75,
+    height = 0.7 + 0.85 * len(rows)
+    _, axis = plt.subplots(figsize=(7.2, height))
+    _, phone = below_one_another([""], height)
+    narrow = [textwrap.fill(str(name), LETTERS_ON_PHONE) for name in rows]
+    for drawn, names in ((axis, rows), (phone[0], narrow)):
+        for row, mean in enumerate(means.itertuples()):
+            part = points[points[label] == rows[row]]
+            part = part.sort_values(value, kind="stable")
+            texts = list(part[named]) if named else []
+            look = look_of(rows[row], row)
+            _draw_strip(drawn, row, part[value], texts, look)
+            _draw_mean(drawn, row, mean)
+        drawn.set_yticks(range(len(rows)), names)
+        drawn.set_ylim(len(rows) - 0.4, -0.5)
+        drawn.grid(axis="y", visible=False)
+        if line:
+            _draw_line(drawn, *line)
+    return with_forms(with_data(axis, points), Forms(phone))
+
+
+def _draw_strip(
+    axis: Axes, row: int, values: pd.Series, texts: Sequence[str], look: tuple[str, str]
+) -> None:
+    """Draw sorted values as dots with their texts; those of one value are stacked below
+    the middle of the strip, which the mean takes.
+    """
+    place = values.groupby(values).cumcount()
+    low = row + 0.02 + 0.42 * (place + 1) / max(5, place.max() + 2)
+    colour, marker = look
+    dots = {"linestyle": "", "markersize": 4.5, "alpha": 0.75}
+    axis.plot(values, low, marker, color=colour, **dots)
+    for x, y, text in zip(values, low, texts or [""] * len(values), strict=True):
+        axis.annotate(
+            text,
+            (x, y),
+            (0, 5),
+            textcoords="offset points",
+            ha="center",
+            size=9,
+            color="0.25",
         )
-        axis.hlines(row - 0.15, mean.ci_low, mean.ci_high, color="black", linewidth=1.8)
-        axis.plot(
-            [mean.value],
-            [row - 0.15],
-            "|",
-            color="black",
-            markersize=13,
-            markeredgewidth=2.5,
-        )
-        for x, y, text in zip(
-            part[value], low, part[named] if named else [""] * len(part), strict=True
-        ):
-            axis.annotate(
-                text,
-                (x, y),
-                (0, 5),
-                textcoords="offset points",
-                ha="center",
-                size=9,
-                color="0.25",
-            )
-    axis.set_yticks(range(len(rows)), rows)
-    axis.set_ylim(len(rows) - 0.4, -0.5)
-    axis.grid(axis="y", visible=False)
-    return with_data(axis, points)
+
+
+def _draw_mean(axis: Axes, row: int, mean: tuple) -> None:
+    """Draw a mean as a stroke on its interval."""
+    y = row - 0.15
+    axis.hlines(y, mean.ci_low, mean.ci_high, color="black", linewidth=1.8)
+    stroke = {"color": "black", "markersize": 13, "markeredgewidth": 2.5}
+    axis.plot([mean.value], [y], "|", **stroke)
+
+
+def _draw_line(axis: Axes, at: float, name: str) -> None:
+    """Draw a dashed line with its name at the top."""
+    axis.axvline(at, color="0.35", linestyle="--", linewidth=1.2)
+    look = {"textcoords": "offset points", "size": 9, "va": "center"}
+    axis.annotate(name, (at, -0.45), (4, 0), **look)
 
 
 def class_counts(
@@ -175,53 +202,51 @@ def profile(
     spread, the first and the last among them.
     """
     figure, axis = plt.subplots(figsize=(7.2, 4.8), layout="constrained")
+    narrow, phone = below_one_another([""], 4.4)
     rows = table.sort_values(
         ["value", "language"], ascending=[False, True], ignore_index=True
     )
+    highest = np.nanmax(rows[["value", "ci_high"]].to_numpy(float))
+    for form, drawn, most in (
+        (figure, axis, named),
+        (narrow, phone[0], NAMED_ON_PHONE),
+    ):
+        _draw_profile(drawn, rows, groups)
+        _name_some(drawn, rows["language"], most)
+        drawn.set_ylim(0, min(1.02, 1.08 * highest + 0.02))
+        drawn.set_ylabel(label)
+        percent_axis(drawn)
+        columns = 3 if form is figure else 2
+        legend_below(form, drawn, loc="outside upper center", ncols=columns)
+    some = ", some of them named" if len(rows) > named else ""
+    axis.set_xlabel(f"{len(rows)} languages from the highest to the lowest{some}")
+    return with_forms(with_data(axis, table), Forms(phone), share="")
+
+
+def _draw_profile(axis: Axes, rows: pd.DataFrame, groups: Sequence[str]) -> None:
+    """Draw scores in the order of their rows, above the mean of the other models."""
     if rows["others"].notna().any():
         look = {"color": "0.55", "linewidth": 1.2, "linestyle": "-", "marker": ""}
-        axis.step(
-            rows.index,
-            rows["others"],
-            where="mid",
-            label="mean of other models",
-            **look,
-        )
+        look["label"] = "mean of other models"
+        axis.step(rows.index, rows["others"], where="mid", **look)
     for place, group in enumerate(in_order(groups)):
         part = rows[rows["group"] == group]
         colour, marker = look_of(group, place)
         axis.vlines(
             part.index, part["ci_low"], part["ci_high"], color=colour, linewidth=1.2
         )
-        axis.plot(
-            part.index,
-            part["value"],
-            marker,
-            color=colour,
-            linestyle="",
-            markersize=5,
-            label=group,
-        )
-    places = np.unique(
-        np.linspace(0, len(rows) - 1, min(named, len(rows))).round().astype(int)
-    )
-    axis.set_xticks(
-        places,
-        rows.loc[places, "language"],
-        rotation=45,
-        ha="right",
-        rotation_mode="anchor",
-        size=9,
-    )
-    axis.tick_params(axis="x", bottom=True, length=3, color="0.6")
-    axis.set_ylim(
-        0,
-        min(1.02, 1.08 * np.nanmax(rows[["value", "ci_high"]].to_numpy(float)) + 0.02),
-    )
+        look = {"color": colour, "linestyle": "", "markersize": 5, "label": group}
+        axis.plot(part.index, part["value"], marker, **look)
     axis.set_xlim(-0.8, len(rows) - 0.2)
     axis.grid(axis="x", visible=False)
-    some = f", {len(places)} of them named" if len(places) < len(rows) else ""
-    axis.set_xlabel(f"{len(rows)} languages from the highest to the lowest{some}")
-    axis.set_ylabel(label)
-    legend_below(figure, axis, loc="outside upper center")
-    return with_data(percent_axis(axis), table)
+
+
+def _name_some(axis: Axes, names: pd.Series, most: int) -> None:
+    """Name so many languages below the axis, evenly spread, the first and the last
+    among them.
+    """
+    spread = np.linspace(0, len(names) - 1, min(most, len(names)))
+    places = np.unique(spread.round().astype(int))
+    look = {"rotation": 45, "ha": "right", "rotation_mode": "anchor", "size": 9}
+    axis.set_xticks(places, names[places], **look)
+    axis.tick_params(axis="x", bottom=True, length=3, color="0.6")

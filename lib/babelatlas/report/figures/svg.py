@@ -13,6 +13,8 @@ LETTER = re.compile(
     r'<use xlink:href="#DejaVuSans-([\w-]+)"'
     r'(?: transform="translate\(([-\d.]+) 0\)")?/>'
 )
+# A letter of a formula, which may stand higher and be smaller, keeps its place.
+FORMULA = '<use xlink:href="#DejaVuSans-'
 OUTLINE = re.compile(r'(?<= d=")[^"]*')
 # What is measured in points: corners of boxes, and moves, but no scale.
 PLACES = re.compile(r'(?<= [xy]=")[^"]*|translate\([^)]*\)')
@@ -32,6 +34,7 @@ def shortened(svg: str) -> str:
     text = re.sub(r"<!.*?>|<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     text = GLYPH.sub(_short_glyph, text)
     text = LETTER.sub(_short_letter, text)
+    text = text.replace(FORMULA, '<use href="#')
     text = OUTLINE.sub(lambda match: _short_outline(match[0]), text)
     text = PLACES.sub(lambda match: _rounded(match[0], 2), text)
     text = re.sub(r'<g id="[^"]*"', "<g", text)
