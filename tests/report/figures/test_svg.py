@@ -28,7 +28,7 @@ def elements(text):
     names = [
         node.tag.rpartition("}")[2] for node in ElementTree.fromstring(text).iter()
     ]
-    return [name for name in names if name in ("path", "use", "g", "clipPath", "image")]
+    return [name for name in names if name in ("path", "use", "clipPath", "image")]
 
 
 def test_a_shorter_figure_draws_the_same_elements_in_fewer_characters():

@@ -18,6 +18,8 @@ FORMULA = '<use xlink:href="#DejaVuSans-'
 OUTLINE = re.compile(r'(?<= d=")[^"]*')
 # What is measured in points: corners of boxes, and moves, but no scale.
 PLACES = re.compile(r'(?<= [xy]=")[^"]*|translate\([^)]*\)')
+# Of a marker (m), or a frame that cuts lines (p): matplotlib's names.
+NAME = re.compile(r'(?<=[#"])[mp][0-9a-f]{10}(?=[)"])')
 NUMBER = re.compile(r"-?\d+\.\d+")
 STYLE = re.compile(r' style="([^"]*)"')
 # Where matplotlib writes its own style, to which those of this figure are added.
@@ -38,8 +40,35 @@ def shortened(svg: str) -> str:
     text = OUTLINE.sub(lambda match: _short_outline(match[0]), text)
     text = PLACES.sub(lambda match: _rounded(match[0], 2), text)
     text = re.sub(r'<g id="[^"]*"', "<g", text)
+    text = _without_bare_groups(text)
+    text = _with_short_names(text)
     text = re.sub(r">\s+<", "><", text)
     return _with_shared_styles(text)
+
+
+def _without_bare_groups(text: str) -> str:
+    """Return a figure without the groups that say nothing of what they hold."""
+    is_bare = []  # of each group that is open
+
+    def seen(match: re.Match) -> str:
+        tag = match[0]
+        if tag == "</g>":
+            return "" if is_bare.pop() else tag
+        is_bare.append(tag == "<g>")
+        return "" if tag == "<g>" else tag
+
+    return re.sub(r"</g>|<g(?: [^>]*[^/])?>", seen, text)
+
+
+def _with_short_names(text: str) -> str:
+    """Return a figure whose markers and frames are numbered, in place of their sums."""
+    numbers: dict[str, int] = {}
+
+    def short(match: re.Match) -> str:
+        return f"{match[0][0]}{numbers.setdefault(match[0], len(numbers))}"
+
+    text = NAME.sub(short, text)
+    return text.replace('xlink:href="#', 'href="#')
 
 
 def _rounded(text: str, digits: int) -> str:
