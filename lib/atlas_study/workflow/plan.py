@@ -992,22 +992,23 @@ class Plan:
 
     def _training_files(self, adapted: dict) -> list[str]:
         """Return the user's files that an adapter is trained on."""
-        texts = adapted.get("texts", "")
-        languages = adapted.get("languages", ())
-        if adapted.get("text_source") == "wikimatrix":
-            return [mined_sentences.expected_file(texts, lang) for lang in languages]
-        by_language = [texts.replace("{lang}", lang) for lang in languages]
-        own_files = [path for path in by_language if not self._is_ours(path)]
+        paths = _texts_by_language(adapted)
+        own_files = [path for path in paths if not self._is_ours(path)]
         return [adapted.get("images", ""), *own_files]
 
     def training_translations(self, name: str) -> list[str]:
         """Return the translations by this run that an adapter is trained on."""
-        adapted = self.adaptations[name]
-        paths = [
-            adapted.get("texts", "").replace("{lang}", lang)
-            for lang in adapted["languages"]
-        ]
+        paths = _texts_by_language(self.adaptations[name])
         return [path for path in paths if self._is_ours(path)]
+
+
+def _texts_by_language(adapted: dict) -> list[str]:
+    """Return the file of texts in each language that an adapter is trained in."""
+    texts = adapted.get("texts", "")
+    languages = adapted.get("languages", ())
+    if adapted.get("text_source") == "wikimatrix":
+        return [mined_sentences.expected_file(texts, lang) for lang in languages]
+    return [texts.replace("{lang}", lang) for lang in languages]
 
 
 def run_name(run: str, limit: int | None) -> str:

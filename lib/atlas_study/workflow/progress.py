@@ -21,6 +21,7 @@ from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
 
 from atlas_study.workflow import step_logs
 from atlas_study.workflow.run_notebook import QUIET
+from babelatlas.report.formatting import counted
 
 NAME = "lines"
 # Seconds of each rule's jobs on two cores, which `benchmarks/steps.py` measures.
@@ -75,8 +76,7 @@ def time_left(elapsed: float, done: float, total: float) -> str:
     minutes = elapsed * (total - done) / done / 60
     if minutes < 1:
         return "less than a minute left"
-    whole = round(minutes)
-    return f"{whole} minute{'s' if whole > 1 else ''} left"
+    return f"{counted(round(minutes), 'minute')} left"
 
 
 class LogHandler(LogHandlerBase):
@@ -123,8 +123,7 @@ class LogHandler(LogHandlerBase):
         _write(f"{self.counts.total()} steps.")
 
     def _start(self, record: LogRecord) -> None:
-        log = next(iter(record.log or []), "")
-        name = Path(log).stem or record.rule_name
+        name, log = _name_and_log(record)
         output = next(iter(record.output or []), "")
         step = Step(name, record.rule_name, log, output, time.monotonic())
         self.steps[record.jobid] = step
@@ -153,9 +152,8 @@ class LogHandler(LogHandlerBase):
         self.finished = []
 
     def _fail(self, record: LogRecord) -> None:
-        log = next(iter(record.log or []), "")
+        name, log = _name_and_log(record)
         reason = step_logs.reason_in(log) if log else "it has no log."
-        name = Path(log).stem or record.rule_name
         where = f" (its log: {log})" if log else ""
         _write(f"  failed: {name}: {reason}{where}")
 
@@ -173,6 +171,12 @@ class LogHandler(LogHandlerBase):
         )
         if record.levelno >= WARNING and text and not is_of_a_job:
             _write(text)
+
+
+def _name_and_log(record: LogRecord) -> tuple[str, str]:
+    """Return what a job is called, as its log is, and the log; "" where it has none."""
+    log = next(iter(record.log or []), "")
+    return Path(log).stem or record.rule_name, log
 
 
 def _write(line: str) -> None:

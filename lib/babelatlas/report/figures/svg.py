@@ -10,11 +10,11 @@ import re
 # Of a glyph: its name and outline; of a letter: the glyph, and how far to the right.
 GLYPH = re.compile(r'<path id="DejaVuSans-([\w-]+)"(?: d="([^"]*)")?')
 LETTER = re.compile(
-    r'<use xlink:href="#DejaVuSans-([\w-]+)"'
+    r'<use href="#DejaVuSans-([\w-]+)"'
     r'(?: transform="translate\(([-\d.]+) 0\)")?/>'
 )
 # A letter of a formula, which may stand higher and be smaller, keeps its place.
-FORMULA = '<use xlink:href="#DejaVuSans-'
+FORMULA = '<use href="#DejaVuSans-'
 OUTLINE = re.compile(r'(?<= d=")[^"]*')
 # What is measured in points: corners of boxes, and moves, but no scale.
 PLACES = re.compile(r'(?<= [xy]=")[^"]*|translate\([^)]*\)')
@@ -34,6 +34,7 @@ def shortened(svg: str) -> str:
     '<path d="M10.12 20L0.5-3" class="s0"/>'
     """
     text = re.sub(r"<!.*?>|<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    text = text.replace('xlink:href="#', 'href="#')
     text = GLYPH.sub(_short_glyph, text)
     text = LETTER.sub(_short_letter, text)
     text = text.replace(FORMULA, '<use href="#')
@@ -67,8 +68,7 @@ def _with_short_names(text: str) -> str:
     def short(match: re.Match) -> str:
         return f"{match[0][0]}{numbers.setdefault(match[0], len(numbers))}"
 
-    text = NAME.sub(short, text)
-    return text.replace('xlink:href="#', 'href="#')
+    return NAME.sub(short, text)
 
 
 def _rounded(text: str, digits: int) -> str:
