@@ -34,7 +34,7 @@ rule book:
             for path in sorted((HERE / "book").rglob("*"))
             if path.is_file()
         ],
-        contents=[HERE / "_config.yml", HERE / "_toc.yml"],
+        contents=[HERE / name for name in ("_config.yml", "_toc.yml", "CITATION.cff")],
         code=[
             os.path.relpath(path)
             for path in notebooks.module_files("atlas_study.workflow.book")

@@ -17,7 +17,7 @@ def study(tmp_path, monkeypatch):
     """A copy of all that a new chapter becomes a part of."""
     for name in ("notebooks", "book", "config", "rules"):
         shutil.copytree(ROOT / name, tmp_path / name)
-    for name in ("Snakefile", "_toc.yml", "_config.yml"):
+    for name in ("Snakefile", "_toc.yml", "_config.yml", "CITATION.cff"):
         shutil.copyfile(ROOT / name, tmp_path / name)
     own = {path.relative_to(ROOT) for path in tracked("notebooks/*/*.ipynb")}
     contents = (tmp_path / "_toc.yml").read_text(encoding="utf-8")

@@ -56,7 +56,7 @@ def test_the_takeaway_is_read_as_plain_text(tmp_path, text, said):
 @pytest.fixture
 def study(tmp_path, monkeypatch):
     """A folder with the contents of the book, and a chapter that only has a takeaway."""
-    for name in ("book", "_toc.yml", "_config.yml"):
+    for name in ("book", "_toc.yml", "_config.yml", "CITATION.cff"):
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copyfile
         copy(ROOT / name, tmp_path / name)
     (tmp_path / "Snakefile").touch()
