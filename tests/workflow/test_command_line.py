@@ -153,7 +153,7 @@ def test_what_ships_is_printed(capsys):
 def test_a_second_run_in_a_folder_is_refused_and_a_killed_one_leaves_no_lock(tmp_path):
     code = (
         "import snakemake.cli, sys\nfrom atlas_study.commands.main import main\n"
-        "snakemake.cli.main = lambda words: print('on', words, flush=True) or input()\n"
+        "snakemake.cli.parse_args = lambda words: print('on', words, flush=True) or input()\n"
         "main(['locked', '--', 'snakemake', '--cores', '2'])"
     )
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}

@@ -230,6 +230,23 @@ def test_a_run_without_a_failed_step_is_called_once(tmp_path, monkeypatch):
     assert play(tmp_path, monkeypatch, ("", "")) == (0, [""])
 
 
+@pytest.mark.parametrize(
+    ("words", "limit"),
+    [([], None), (["--max-jobs-per-timespan", "5/1m"], 5)],
+    ids=["not set", "set"],
+)
+def test_only_a_limit_of_jobs_a_second_that_was_set_is_kept(monkeypatch, words, limit):
+    """With Snakemake's default its scheduler takes a fifth of a processor."""
+    from snakemake import cli
+
+    seen = []
+    monkeypatch.setattr(
+        cli, "args_to_api", lambda settings, parser: seen.append(settings) or True
+    )
+    assert failures._snakemake(["--cores", "1", *words]) == 0
+    assert getattr(seen[0].max_jobs_per_timespan, "max_jobs", None) == limit
+
+
 @pytest.mark.slow
 def test_a_run_in_which_steps_failed_ends_in_a_book_that_says_so_and_in_an_error(
     tmp_path,

@@ -240,20 +240,40 @@ def run(words: list[str]) -> int:
 
 def _snakemake(words: list[str]) -> int:
     """Run Snakemake in this process, so that it ends with it; return its exit status."""
-    from snakemake.cli import main
+    from snakemake import cli
+    from snakemake.exceptions import print_exception
 
     from atlas_study.workflow import progress
 
     progress.register()
     in_lines = [] if is_dry(words) or "--logger" in words else ["--logger", "lines"]
     try:
-        main([*words, *in_lines])
+        parser, settings = cli.parse_args([*words, *in_lines])
+        _without_default_limit(parser, settings)
+        return 0 if cli.args_to_api(settings, parser) else 1
     except SystemExit as done:
         if isinstance(done.code, str):  # a sentence of the Snakefile on what is wrong
             print(done.code, file=sys.stderr)
             return 1
         return done.code or 0
-    return 0
+    except Exception as error:  # as Snakemake's own command does
+        print_exception(error)
+        return 1
+
+
+def _without_default_limit(parser, settings) -> None:
+    """Take the limit of jobs a second out of Snakemake's settings, unless it was set.
+
+    To keep the limit Snakemake looks again one second after each look, and after each
+    job that ends it looks once more: with 80 jobs 80 times a second, at the files of
+    all jobs, which takes a fifth of a processor.
+    """
+    from snakemake.settings.types import MaxJobsPerTimespan
+
+    default = parser.get_default("max_jobs_per_timespan")
+    limit = settings.max_jobs_per_timespan
+    if vars(limit) == vars(MaxJobsPerTimespan.parse_choice(default)):
+        settings.max_jobs_per_timespan = None
 
 
 def _folder(config: str) -> Path:
