@@ -74,15 +74,30 @@ def test_a_dry_run_plans_every_step_of_the_demonstration(tmp_path, config):
     ] == [2] * 5
     assert [
         found[name]
-        for name in ("protocols", "label_sets", "curves", "chapter_43_model")
-    ] == [2] * 4
+        for name in ("label_sets", "curves", "chapter_43_model")
+    ] == [2] * 3
     assert (found["labels"], found["adapt"], found["zeroshot_stored"]) == (3, 1, 1)
-    assert found["picture_labels"] == 1
+    assert (found["protocols"], found["picture_labels"]) == (1, 1)
     assert not {"translators", "statements"} & found.keys()
     chapters = {
         f"chapter_{path.stem}" for path in tracked("notebooks/chapters/*.ipynb")
     }
     assert chapters <= found.keys()
+
+
+@pytest.mark.parametrize(
+    ("chosen", "varied"),
+    [
+        ([], ["picto-en", "picto-multi"]),
+        (["picto-en"], ["picto-en"]),
+        (["picto-distilled", "picto-multi"], ["picto-multi"]),
+    ],
+)
+def test_the_protocol_is_varied_with_the_models_that_a_config_names_or_with_all(
+    config, chosen, varied
+):
+    plan = read_graph(config | {"protocol_models": chosen}).plan
+    assert plan.jobs["protocols"] == [{"model": model} for model in varied]
 
 
 def test_bridges_take_turns_so_that_texts_are_encoded_once_and_real_models_run_on_shipped_vectors(
@@ -702,6 +717,7 @@ def test_files_of_captions_and_of_templates_are_inputs_so_that_a_change_reruns_w
     changes |= {
         "models": ["msiglip-b16"],
         "protocol_datasets": names,
+        "protocol_models": [],
         "adaptations": {},
     }
     changes["parameters"] = {

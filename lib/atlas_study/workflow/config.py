@@ -181,7 +181,8 @@ class Config(Entry):
     `chapters` empty: all that this run can make. `external_scores`: translator -> data
     set -> a table, or language -> the files of its correct and of its incorrect
     translations, a pair for each training of the model. `gated_fusion`: translator ->
-    its training. `stored_vectors`: data set -> models to evaluate on vectors that ship
+    its training. `protocol_models`: those with which every setting of the protocol is
+    varied, empty for all. `stored_vectors`: data set -> models to evaluate on vectors that ship
     in its pictures' place. `only`: model -> the data sets that it is evaluated on, of
     those of the run. `statement_translations`: data set of statements -> a table of
     their translations into English. `translations`: name -> what the run translates by
@@ -199,6 +200,7 @@ class Config(Entry):
     translators: Annotated[list[OwnName], AfterValidator(_each_once)] = []
     captioners: Annotated[list[OwnName], AfterValidator(_each_once)] = []
     protocol_datasets: Names = []
+    protocol_models: Names = []
     stored_vectors: dict[str, Names] = {}
     only: dict[str, Names] = {}
     chapters: Names = []
@@ -463,7 +465,8 @@ def _check_models(config: Config) -> None:
     ]
     entries += _listed_captioners(config)
     named = {*config.translators, *config.captioners}
-    for name in {*config.checkpoints, *config.adaptations} - named:
+    elsewhere = {*config.checkpoints, *config.adaptations, *config.protocol_models}
+    for name in elsewhere - named:
         models.get_model(name)
     _check_among(
         "external_scores", config.external_scores, config.translators, "translators"

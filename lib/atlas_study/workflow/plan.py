@@ -324,13 +324,15 @@ class Plan:
 
     def varied(self) -> list[Job]:
         """Return the models that are evaluated on all data sets on which the protocol
-        is varied.
+        is varied, or of these the `protocol_models`.
         """
         names = self.config.protocol_datasets
+        chosen = self.config.protocol_models or self.models
         return [
             {"model": model}
             for model in self.models
             if names
+            and model in chosen
             and not self.entries[model].needs_classes
             and all(self.evaluates(model, name) for name in names)
         ]
