@@ -72,10 +72,9 @@ def test_a_dry_run_plans_every_step_of_the_demonstration(tmp_path, config):
         found[name]
         for name in ("zeroshot", "retrieval", "disambiguation", "reasoning", "train")
     ] == [2] * 5
-    assert [
-        found[name]
-        for name in ("label_sets", "curves", "chapter_43_model")
-    ] == [2] * 3
+    assert [found[name] for name in ("label_sets", "curves", "chapter_43_model")] == [
+        2
+    ] * 3
     assert (found["labels"], found["adapt"], found["zeroshot_stored"]) == (3, 1, 1)
     assert (found["protocols"], found["picture_labels"]) == (1, 1)
     assert not {"translators", "statements"} & found.keys()
