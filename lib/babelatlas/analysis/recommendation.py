@@ -201,7 +201,13 @@ def of_language(lang: str, task: str) -> pd.DataFrame:
     rows where no open model has such a result.
     """
     table = recommendations()
-    return table[(table["lang"] == lang) & (table["task"] == task)]
+    return _by_language_and_task().get((lang, task), table.iloc[:0])
+
+
+@cache
+def _by_language_and_task() -> dict[tuple[str, str], pd.DataFrame]:
+    """Return the parts of `recommendations`, which the pages of languages ask for."""
+    return dict(list(recommendations().groupby(["lang", "task"])))
 
 
 def model_text(row: pd.Series) -> str:

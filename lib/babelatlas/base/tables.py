@@ -28,6 +28,10 @@ from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import DATA, beside, locate, rows
 from babelatlas.base.paths import root as root
 
+# Most tables here are small, and with texts in Arrow's storage each step of pandas on a
+# small table takes longer. Types, values and files are the same.
+pd.set_option("mode.string_storage", "python")
+
 # The types in schemas.csv: Arrow's, and whether a value may be missing, such as the
 # interval of one item.
 TYPES = {

@@ -46,9 +46,10 @@ def manifest() -> pd.DataFrame:
     )
 
 
+@cache
 def sources() -> pd.DataFrame:
     """Return what is known of the sources of labels: index `source`; name, authors,
-    version, licence and url.
+    version, licence and url. Do not change the table.
     """
     clip = {
         "name": "CLIP's English class names",

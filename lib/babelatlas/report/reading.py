@@ -120,24 +120,27 @@ def table(
             for text, css_class in zip(cells[1:], classes[1:], strict=True)
         )
         rows.append(f'<tr><th scope="row">{cells[0]}</th>{rest}</tr>')
-    plain = frame.assign(
-        **{name: frame[name].map(_bare) for name in frame.columns if str(name) in raw}
-    )
-    csv = plain.to_csv(index=False, float_format="%.6g")
-    data = base64.b64encode(csv.encode()).decode()
     body = "\n".join(rows) or f'<tr><td colspan="{len(names)}">No rows.</td></tr>'
     label = html.escape(_bare(caption.partition("</b>")[0]), quote=True)
     part = link = ""
     if len(frame) > MOST:
         part = f"The first {MOST:,} of {len(frame):,} rows; all are in the "
     if download:
-        link = f'<a download href="data:text/csv;base64,{data}">CSV</a>'
+        link = _download(frame, raw)
     return HTML(
         f'<figure class="atlas-table"><figcaption>{caption}</figcaption>'
         f'<div class="atlas-scroll" tabindex="0" role="region" aria-label="{label}">'
         f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>"
         f'<p class="atlas-links">{part}{link}</p></figure>'
     )
+
+
+def _download(frame: pd.DataFrame, raw: Sequence[str]) -> str:
+    """Return a link to the CSV of a table, which holds it."""
+    texts = {name: frame[name].map(_bare) for name in frame.columns if str(name) in raw}
+    csv = frame.assign(**texts).to_csv(index=False, float_format="%.6g")
+    data = base64.b64encode(csv.encode()).decode()
+    return f'<a download href="data:text/csv;base64,{data}">CSV</a>'
 
 
 def _is_number(kind: object) -> bool:
