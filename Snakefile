@@ -49,6 +49,9 @@ try:
     book.check_contents(HERE / "_toc.yml", study.all_pages())
     if failures.is_dry(sys.argv):
         configs.tell_absent(config)
+        from atlas_study.workflow import costs
+
+        costs.tell(study, graph.with_gpu(workflow.rules), HERE)
 except InputError as error:
     sys.exit(str(error))
 

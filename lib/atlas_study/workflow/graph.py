@@ -55,6 +55,12 @@ def check_names(rules: Iterable) -> None:
             )
 
 
+def with_gpu(rules: Iterable) -> list[str]:
+    """Return the rules of Snakemake's whose jobs may take a GPU."""
+    places = {rule.name: rule.resources.get("gpu") for rule in rules}
+    return [name for name, gpu in places.items() if gpu.is_evaluable() or gpu.value]
+
+
 def dependents(rules: Iterable) -> Callable[[Plan, set[str]], set[str]]:
     """Return the function that gives the pages of a plan's jobs which read one of some
     files, those that failed steps would have written.
