@@ -247,8 +247,11 @@ def label_counts(released: bool) -> pd.Series:
 
 def prompt_count(values: dict, dataset: Dataset) -> int:
     """Return how many prompts a label is put into at most, by the parameters of stage
-    67; 0 where a set is a file of the user's, which may not be there yet.
+    67; 0 where a set is a file of the user's, which may not be there yet, or the
+    preset is none.
     """
+    if values["preset"] not in protocol.PRESETS:
+        return 0
     own = dataset.prompts if values["preset"] == "cosine" else ""
     chosen = values["prompts"] or own or protocol.PRESETS[values["preset"]]["prompts"]
     names = [chosen] if isinstance(chosen, str) else chosen
