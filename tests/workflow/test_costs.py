@@ -94,6 +94,16 @@ def test_a_model_of_unknown_size_is_not_counted():
     assert "zeroshot (1)" in uncounted
 
 
+def test_prompts_of_the_user_s_own_are_not_counted():
+    config = configs.read(ROOT / "config" / "full.yml")
+    config |= {"models": ["openai-b32"]}
+    config["parameters"]["67_zeroshot"]["prompts"] = "mine.csv"
+    graph = read_graph(config)
+    works, uncounted = costs.jobs_of(graph.plan, with_gpu(graph.rules.values()))
+    assert works == []
+    assert "zeroshot (1)" in uncounted
+
+
 def test_a_run_without_a_gpu_s_work_has_no_estimate():
     assert costs.sentence(costs.estimate(RATES, [], []), RATES, []) == ""
 

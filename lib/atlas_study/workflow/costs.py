@@ -209,6 +209,8 @@ def _work(plan: Plan, rule: str, job: dict) -> Work | None:
         texts = dataset.n_captions
     else:
         return None
+    if not texts:
+        return None
     return Work(
         model=model.name,
         dataset=dataset.name,
@@ -245,18 +247,21 @@ def label_counts(released: bool) -> pd.Series:
 
 def prompt_count(values: dict, dataset: Dataset) -> int:
     """Return how many prompts a label is put into at most, by the parameters of stage
-    67.
+    67; 0 where a set is a file of the user's, which may not be there yet, or the
+    preset is none.
     """
+    if values["preset"] not in protocol.PRESETS:
+        return 0
     own = dataset.prompts if values["preset"] == "cosine" else ""
     chosen = values["prompts"] or own or protocol.PRESETS[values["preset"]]["prompts"]
     names = [chosen] if isinstance(chosen, str) else chosen
+    if any(prompts.is_file(name) for name in names):
+        return 0
     return max(_size(name) for name in names)
 
 
 def _size(name: str) -> int:
     """Return the number of prompts of a set; the translations have OpenAI's 80."""
-    if prompts.is_file(name):
-        return len(prompts.read_templates(name))
     return len(prompts.templates("openai-80" if name == prompts.RELEASED else name))
 
 
