@@ -95,6 +95,13 @@ def corpora(tmp_path):
     return tmp_path / "nltk_data", wnids
 
 
+@pytest.fixture(autouse=True, scope="module")
+def readers_of_other_modules():
+    """NLTK's readers that other tests have left go first, while warnings are ignored."""
+    wordnets._corpora.cache_clear()
+    gc.collect()
+
+
 @pytest.fixture(autouse=True)
 def own_path(monkeypatch, tmp_path):
     """NLTK looks into the folders that the test names, and into none of the machine's."""
@@ -104,9 +111,12 @@ def own_path(monkeypatch, tmp_path):
     # is.
     monkeypatch.setattr(nltk.downloader, "urlopen", urllib.request.urlopen)
     wordnets._corpora.cache_clear()
+    # What was there before is not looked through again after each of the tests.
+    gc.freeze()
     yield
     wordnets._corpora.cache_clear()
     gc.collect()  # NLTK's readers leave their files open, which shows when they go
+    gc.unfreeze()
 
 
 def read(corpora, words=tuple(GLOSSES), **more):
