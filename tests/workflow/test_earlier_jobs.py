@@ -99,7 +99,7 @@ rule all:
 rule step:
     output: "{name}.txt"
     shell:
-        "echo begin $SLURM_JOB_ID $(date +%s.%N) >> {wildcards.name}.notes; sleep 25;"
+        "echo begin $SLURM_JOB_ID $(date +%s.%N) >> {wildcards.name}.notes; sleep 15;"
         " echo end $SLURM_JOB_ID $(date +%s.%N) >> {wildcards.name}.notes;"
         " echo done > {output}"
 """
@@ -130,8 +130,8 @@ def test_after_a_killed_submitter_no_output_is_made_by_two_jobs_at_once(tmp_path
     call += ["--nolock", "--rerun-incomplete", "--profile", "profile"]
     notes = [tmp_path / f"{name}.notes" for name in "ab"]
 
-    log = (tmp_path / "first.log").open("w")
-    first = subprocess.Popen(call, cwd=tmp_path, stdout=log, stderr=log)
+    with (tmp_path / "first.log").open("w") as log:
+        first = subprocess.Popen(call, cwd=tmp_path, stdout=log, stderr=log)
     try:
         until(lambda: all(map(Path.exists, notes)), 120, "both jobs run")
     finally:
