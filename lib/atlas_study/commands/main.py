@@ -270,6 +270,8 @@ def locked(words: tuple[str, ...]) -> None:
     try:
         # In this process, so that the lock lives as long as the run.
         with FileLock("_build/run.lock", timeout=0):
+            if "--profile" in words and not failures.is_dry(words):
+                _cancel_earlier_jobs(words[words.index("--profile") + 1])
             status = clean() if words[0] == "clean" else failures.run(list(words[1:]))
     except Timeout as error:
         raise InputError(
@@ -300,6 +302,18 @@ def _check_plugins(profile: str) -> None:
                 f"The profile {profile} needs {package}: run `.venv/bin/uv pip install"
                 " --python .venv/bin/python -r requirements-cluster.txt`."
             )
+
+
+def _cancel_earlier_jobs(profile: str) -> None:
+    """Cancel the jobs that an earlier call left in Slurm's queue, and say which."""
+    from pathlib import Path
+
+    from atlas_study.workflow import earlier_jobs
+
+    if not earlier_jobs.submits_to_slurm(profile):
+        return
+    if cancelled := earlier_jobs.cancel(Path.cwd()):
+        print(cancelled, file=sys.stderr)
 
 
 for command in (
