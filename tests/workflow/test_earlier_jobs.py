@@ -19,7 +19,7 @@ from babelatlas.base.errors import InputError
 from conftest import ROOT
 
 NAME = "5f3b0a7e-24cf-4a3b-8a2e-90b7f8c9d012"
-# As squeue of Slurm 22.05 printed them.
+# In the form in which squeue prints them.
 QUEUE = f"""\
 41|{NAME}|/study|rule_zeroshot_wildcards_xlmr_babel
 42|{NAME}|/study|rule_book
