@@ -169,36 +169,12 @@ def test_a_gpu_is_taken_where_there_is_one_in_the_precision_that_it_has(monkeypa
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     assert encoders.find_device("auto") == "cuda"
     assert encoders.find_device("cuda:1") == "cuda:1"
-    assert encoders.find_precision("auto", "cuda:1") == "float16"
-    assert encoders.find_precision("auto", "mps") == "float32"
+    for has, precision in ((True, "bfloat16"), (False, "float16")):
+        monkeypatch.setattr(
+            torch.cuda, "is_bf16_supported", lambda including_emulation, has=has: has
+        )
+        assert encoders.find_precision("auto", "cuda") == precision
     assert encoders.find_precision("float32", "cuda") == "float32"
-
-
-def test_rows_that_overflow_in_float16_are_made_again_and_only_they():
-    class Tower(torch.nn.Module):
-        """The row's numbers times 1,000, twice, and back."""
-
-        def __init__(self):
-            super().__init__()
-            self.weight = torch.nn.Parameter(1000 * torch.eye(2))
-            self.calls = []
-
-        def forward(self, rows):
-            self.calls.append(rows.tolist())
-            grown = torch.nn.functional.linear(rows, self.weight)
-            return torch.nn.functional.linear(grown, self.weight) / 1e6
-
-    module = Tower().half()
-    towers = encoders.Towers(module, module, None, None, None)
-    encoder = encoders.LoadedEncoder("m", towers, "", "cpu", "float16")
-    pixels = np.array([[0.03, 0.01], [0.5, 0.25], [0.02, 0.04]], np.float32)
-    vectors = encoder.encode_images(pixels)
-    assert module.calls[1:] == [[[0.5, 0.25]]]
-    np.testing.assert_allclose(vectors, pixels, rtol=0.005)
-    encoder.precision = "float32"
-    module.float()
-    encoder.encode_images(np.full((1, 2), np.nan, np.float32))
-    assert len(module.calls) == 3, "what is no overflow is not computed again"
 
 
 def test_every_entry_has_a_loader_and_every_loader_an_entry():

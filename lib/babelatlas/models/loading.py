@@ -66,7 +66,8 @@ def load(
     (`user_model.load`), which decides its precision itself. `device`: auto, cpu, cuda,
     cuda:N or mps. `precision`: float32, bfloat16, float16, or autocast (weights of 32
     bits, single operations in 16, as torch chooses); auto is float32 on a CPU and on
-    mps, and float16 on cuda. `remote_code`: as for `hub.check_consent`.
+    mps, and on cuda bfloat16 where the GPU has it, else float16. `remote_code`: as
+    for `hub.check_consent`.
     """
     if os.fspath(folder).endswith(".py"):
         if precision not in ("", "auto", "own"):
