@@ -30,8 +30,10 @@ import pandas as pd
 import yaml
 
 import engine
+from babelatlas.base import tables
 from babelatlas.base.errors import InputError
-from babelatlas.evaluation import embedding
+from babelatlas.base.paths import DATA
+from babelatlas.evaluation import embedding, zeroshot
 from babelatlas.lexicon import labels, prompts
 from babelatlas.models import loading, registry
 from babelatlas.models.encoder import find_device, find_precision
@@ -224,9 +226,7 @@ def unit_vectors(encoder, texts: list[str], n_pictures: int = 16) -> list[np.nda
     """Return the vectors of pictures and of texts, of length 1."""
     pictures = [engine.draw(seed) for seed in range(n_pictures)]
     both = [encoder.encode_images(pictures), encoder.encode_texts(texts)]
-    return [
-        vectors / np.linalg.norm(vectors, axis=1, keepdims=True) for vectors in both
-    ]
+    return list(map(zeroshot.normalise, both))
 
 
 def agreement_rows(open_as: Callable, device: str, texts: list[str]) -> list[tuple]:
@@ -296,11 +296,11 @@ def run_rows(folder: Path, config: dict) -> list[tuple]:
     """
     path = folder / "gpu.yml"
     path.write_text(yaml.safe_dump(config), encoding="utf-8")
-    tables = [
+    outputs = [
         f"results/gpu/zeroshot/{name}_imagenet-photos.parquet"
         for name in config["models"]
     ]
-    words = [sys.executable, "-m", "atlas_study", "locked", "snakemake", *tables]
+    words = [sys.executable, "-m", "atlas_study", "locked", "snakemake", *outputs]
     words += ["--snakefile", str(ROOT / "Snakefile"), "--configfile", str(path)]
     words += ["--cores", str(os.cpu_count()), "--resources", "gpu=1", "--nolock"]
     words += ["--keep-going", "--quiet", "rules", "host", "reason"]
@@ -322,7 +322,7 @@ def run_rows(folder: Path, config: dict) -> list[tuple]:
     if process.returncode:
         end = (folder / "run.log").read_text(encoding="utf-8")[-2000:]
         raise InputError(f"The run of stage 67 failed, which says: {end}")
-    made = sum((folder / table).is_file() for table in tables)
+    made = sum((folder / output).is_file() for output in outputs)
     used = np.array([sample for sample in samples if sample], float).reshape(-1, 2)
     return [
         ("jobs on one card", made, "jobs"),
@@ -389,13 +389,6 @@ def card_name(device: str) -> str:
     return torch.cuda.get_device_name(device)
 
 
-def commit() -> str:
-    """Return the study's commit, "" outside a repository."""
-    words = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    return done.stdout.strip()
-
-
 def main(arguments: list[str] | None = None) -> int:
     """Measure what the study does on a GPU; return the exit status: 1 where vectors
     disagree with the CPU's.
@@ -414,7 +407,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 1
     today = datetime.now(UTC).date().isoformat()
-    facts = {"card": card_name(device), "date": today, "commit": commit()}
+    commit = tables.short(tables.commit(DATA.parent))
+    facts = {"card": card_name(device), "date": today, "commit": commit}
     table = table.assign(**facts)[COLUMNS]
     print(table[COLUMNS[3:]].to_string(index=False))
     if given.output:

@@ -97,7 +97,6 @@ def nodes() -> list:
 
 
 @cache
-@cache
 def calls() -> list:
     """Every call of the library: file, what is called ("np.load"), the node."""
     return [

@@ -91,6 +91,7 @@ def no_slurm() -> str:
     )
 
 
+NO_SLURM = no_slurm()
 # Each of two jobs notes when it begins and when it ends.
 WORKFLOW = """
 rule all:
@@ -121,7 +122,7 @@ def until(happened, seconds: float, what: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(bool(no_slurm()), reason=no_slurm())
+@pytest.mark.skipif(bool(NO_SLURM), reason=NO_SLURM)
 def test_after_a_killed_submitter_no_output_is_made_by_two_jobs_at_once(tmp_path):
     (tmp_path / "profile").mkdir()
     (tmp_path / "profile" / "config.yaml").write_text(PROFILE, encoding="utf-8")

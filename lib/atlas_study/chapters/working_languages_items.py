@@ -11,9 +11,9 @@ from babelatlas.report import formatting
 
 def lost() -> pd.DataFrame:
     """Return the best open model of each language and data set next to its own result in
-    English: `same_items.best_models`, with `language`.
+    English: `same_items.best_of_all`, with `language`.
     """
-    rows = same_items.best_models(same_items.differences())
+    rows = same_items.best_of_all()
     return rows.assign(language=rows["lang"].map(languages.name))
 
 

@@ -286,12 +286,10 @@ def _check_plugins(profile: str) -> None:
     installed.
     """
     from importlib.util import find_spec
-    from pathlib import Path
 
-    import yaml
+    from atlas_study.workflow import config as configs
 
-    text = Path(profile, "config.yaml").read_text(encoding="utf-8")
-    given = yaml.safe_load(text) or {}
+    given = configs.read_profile(profile)
     keys = {"executor": "executor", "storage": "default-storage-provider"}
     for kind, key in keys.items():
         if not given.get(key):

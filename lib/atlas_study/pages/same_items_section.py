@@ -2,8 +2,6 @@
 of the data sets that ask the same in both (`babelatlas.analysis.same_items`).
 """
 
-from functools import cache
-
 import numpy as np
 import pandas as pd
 
@@ -20,16 +18,10 @@ def section(lang: str) -> dict:
     """Return what the page of a language says, by the names of the template:
     `same_items` (sentences) and `same_items_table` (HTML, "" for none).
     """
-    rows = compared()
+    rows = same_items.best_of_all()
     rows = rows[rows["lang"] == lang]
     table = "" if rows.empty else shown(rows, lang)
     return {"same_items": sentences(rows, lang), "same_items_table": table}
-
-
-@cache
-def compared() -> pd.DataFrame:
-    """Return `same_items.best_models` of all that ships. Do not change the table."""
-    return same_items.best_models(same_items.differences())
 
 
 def sentences(rows: pd.DataFrame, lang: str) -> str:

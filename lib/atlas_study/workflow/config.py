@@ -182,8 +182,8 @@ class Config(Entry):
     set -> a table, or language -> the files of its correct and of its incorrect
     translations, a pair for each training of the model. `gated_fusion`: translator ->
     its training. `protocol_models`: those with which every setting of the protocol is
-    varied, empty for all. `stored_vectors`: data set -> models to evaluate on vectors that ship
-    in its pictures' place. `only`: model -> the data sets that it is evaluated on, of
+    varied, empty for all. `stored_vectors`: data set -> models to evaluate on vectors
+    that ship in its pictures' place. `only`: model -> the data sets that it is evaluated on, of
     those of the run. `statement_translations`: data set of statements -> a table of
     their translations into English. `translations`: name -> what the run translates by
     machine; "translations/<name>" stands for it in `texts` of adaptations, in
@@ -232,6 +232,12 @@ class Config(Entry):
             described if isinstance(described, str) else described.get("checkpoint", "")
         )
         return own or self.checkpoints.get(model, "")
+
+
+def read_profile(folder: str | os.PathLike) -> dict:
+    """Return the settings of a profile of Snakemake."""
+    text = Path(folder, "config.yaml").read_text(encoding="utf-8")
+    return yaml.safe_load(text) or {}
 
 
 def read(path: str | os.PathLike) -> dict:

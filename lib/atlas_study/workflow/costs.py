@@ -12,13 +12,14 @@ smaller patches of a picture, and other precisions than bfloat16.
 
 import sys
 from collections.abc import Collection, Iterable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
 
 from atlas_study.workflow.plan import Plan
-from babelatlas.base.paths import DATA
+from babelatlas.analysis import coverage
 from babelatlas.datasets.registry import Dataset
 from babelatlas.evaluation import protocol
 from babelatlas.lexicon import labels, prompts
@@ -26,7 +27,6 @@ from babelatlas.models import registry
 from babelatlas.report.formatting import counted
 
 MEASURED = Path("benchmarks", "gpu.csv")
-COVERAGE = DATA / "coverage_babel_imagenet.csv"
 # The models of the catalogue with the sizes of the two that were measured.
 SMALL, LARGE = "openclip-xlmr-b32", "mclip-xlmr-l14"
 # Side of the pictures that were measured, in pixels.
@@ -236,13 +236,14 @@ def _label_texts(plan: Plan, dataset: Dataset) -> int:
     return int(evaluated.sum()) * prompt_count(values, dataset)
 
 
+@cache
 def label_counts(released: bool) -> pd.Series:
     """Return the number of ImageNet's classes with a label, by language: of the
-    released Babel-ImageNet, or of the labels that ship.
+    released Babel-ImageNet, or of the labels that ship. Do not change it.
     """
     if not released:
         return labels.shipped()["lang"].value_counts()
-    return pd.read_csv(COVERAGE, keep_default_na=False).set_index("lang")["n_classes"]
+    return coverage.babel_imagenet().set_index("lang")["n_classes"]
 
 
 def prompt_count(values: dict, dataset: Dataset) -> int:

@@ -14,8 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import yaml
-
+from atlas_study.workflow import config as configs
 from babelatlas.base.errors import InputError
 from babelatlas.report.formatting import counted
 
@@ -38,8 +37,7 @@ class Job(NamedTuple):
 
 def submits_to_slurm(profile: str) -> bool:
     """Return whether a profile of Snakemake, a folder, submits its jobs to Slurm."""
-    text = Path(profile, "config.yaml").read_text(encoding="utf-8")
-    return (yaml.safe_load(text) or {}).get("executor") == "slurm"
+    return configs.read_profile(profile).get("executor") == "slurm"
 
 
 def of_folder(queue: str, folder: Path) -> list[Job]:

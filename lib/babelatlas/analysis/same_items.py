@@ -332,3 +332,9 @@ def best_models(table: pd.DataFrame) -> pd.DataFrame:
         models=("model", "nunique"), median=("difference", "median")
     ).reset_index()
     return first.merge(of_models, on=["lang", "board"]).reset_index(drop=True)
+
+
+@cache
+def best_of_all() -> pd.DataFrame:
+    """Return `best_models` of all `differences`. Do not change the table."""
+    return best_models(differences())
