@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from docutils import nodes
+from pybtex import plugin
 
 from atlas_study.pages import citation
 
@@ -130,6 +131,10 @@ def setup(app) -> dict:
     app.connect("html-page-context", _head)
     app.connect("doctree-read", _read)
     app.connect("builder-inited", _index)
+    # What pybtex is told of it does not search for: for each citation it would read the
+    # entry points of all packages again, half of the time of writing the book.
+    backend = "pybtex.backends", "plaintext"
+    plugin.register_plugin(*backend, plugin.find_plugin(*backend), force=True)
     # It numbers parts, of which there are none here, and does not say that pages may be
     # read in parallel; sphinx_external_toc brings it along.
     if numbering := app.extensions.get("sphinx_multitoc_numbering"):

