@@ -4,7 +4,8 @@ on disk and reused.
 The work is cut into shards. Threads tokenise the next shards, or decode the next
 pictures, while the model is at work. Within a shard texts go to the model by their
 length, so that a batch has little padding. A batch is as large as a number of tokens
-allows; where memory runs out it is halved, and stays so.
+allows, which on a GPU depends on its memory (`tokens_in_batch`); where memory runs out
+it is halved, and stays so.
 
 In the cache each model (a bridge: each of its towers) has a folder for pictures and one
 for texts, `images-HASH` and `texts-HASH`, with a hash of its name, weights and
@@ -37,17 +38,21 @@ from babelatlas.base import languages, pictures
 from babelatlas.base.errors import InputError
 from babelatlas.base.paths import beside, locate
 from babelatlas.evaluation import zeroshot
-from babelatlas.models.encoder import Encoder
+from babelatlas.models.encoder import Encoder, memory_gib
 from babelatlas.models.tokens import Tokenizer, Tokens
 
 # Texts or pictures in a shard: what a killed run loses at most, and the stretch within
-# which texts are sorted.
+# which texts are sorted. Texts on a GPU have larger ones where its batches are larger.
 SHARD = 4096
 # Tokens (padding included) and pictures in a batch, on a CPU and on anything else.
 # XLM-R base on one core is about as fast with 1,000 as with 8,000 tokens; a GPU wants
-# more to be busy.
+# more to be busy: at least so many, and more with its memory.
 TOKENS, TOKENS_GPU = 1024, 16384
+TOKENS_PER_GIB, MOST_TOKENS = 2048, 131_072
 PICTURES, PICTURES_GPU = 64, 256
+# A shard on a GPU has one text for so many tokens of a batch. Prompts have some 12
+# tokens: so a shard is three batches, of which the last alone may be small.
+TOKENS_PER_TEXT = 4
 WORKERS = min(os.cpu_count() or 1, 16)
 # Seconds between two lines that say how far a run is.
 BETWEEN = 30
@@ -72,13 +77,14 @@ class _Rows(NamedTuple):
 
 
 class _Steps(NamedTuple):
-    """What is done with the rows of a shard.
+    """What is done with the rows of a shard of `n_in_shard` texts or pictures.
 
     `prepare`, at most `n_rows` of them at a time, runs in so many `threads`; `encode`,
     which alone calls the model, in the caller's; `finish`, which makes vectors and
     counts, in a thread that follows.
     """
 
+    n_in_shard: int
     threads: int
     n_rows: int
     prepare: Callable
@@ -159,7 +165,7 @@ def embed_images(
             np.arange(len(paths)),
         )
         # Two batches ahead, each decoded by all threads: more would only take memory.
-        steps = _Steps(2, n_in_batch, prepare, encode, finish)
+        steps = _Steps(SHARD, 2, n_in_batch, prepare, encode, finish)
         vectors, _ = _embed(encoder, "images", rows, steps, cache)
     return vectors
 
@@ -229,7 +235,7 @@ def embed_classes(
     _check_templates(labels, templates)
     bridge, encoder = encoder, getattr(encoder, "text_tower", encoder)
     tokenizer = encoder.tokenizer
-    n_tokens_in_batch = TOKENS if _on_cpu(encoder) else TOKENS_GPU
+    n_tokens_in_batch, n_in_shard = _text_sizes(encoder)
     words, langs = labels["label"].tolist(), labels["lang"].tolist()
     nllb_language_of = _nllb_language_of(encoder, langs, nllb_languages or {})
     forms = {lang: _weighted(templates[lang]) for lang in nllb_language_of}
@@ -269,7 +275,7 @@ def embed_classes(
         return means, _text_counts(prompts, padded, len(rows))
 
     # A shard is prepared as a whole, since it is sorted by length.
-    steps = _Steps(WORKERS, len(words), prepare, encode, finish)
+    steps = _Steps(n_in_shard, WORKERS, len(words), prepare, encode, finish)
     vectors, counts = _embed(encoder, "texts", rows, steps, cache)
     if bridge is not encoder:
         names = embed_texts(encoder, bridge.names, cache, "en")
@@ -514,6 +520,25 @@ def _encode(
     return vectors, padded, budget
 
 
+def tokens_in_batch(gib: float) -> int:
+    """Return how many tokens (padding included) a batch has on a GPU of so many GiB:
+    2,048 for each GiB, a power of two, from 16,384 to 131,072.
+
+    >>> [tokens_in_batch(gib) for gib in (0, 16, 24, 40, 79.2, 139)]
+    [16384, 32768, 32768, 65536, 131072, 131072]
+    """
+    tokens = min(max(int(gib * TOKENS_PER_GIB), TOKENS_GPU), MOST_TOKENS)
+    return 2 ** (tokens.bit_length() - 1)
+
+
+def _text_sizes(encoder: Encoder) -> tuple[int, int]:
+    """Return the tokens of a batch and the texts of a shard."""
+    if _on_cpu(encoder):
+        return TOKENS, SHARD
+    n_tokens = tokens_in_batch(memory_gib(encoder.device))
+    return n_tokens, max(SHARD, n_tokens // TOKENS_PER_TEXT)
+
+
 def _on_cpu(encoder: Encoder) -> bool:
     return getattr(encoder, "device", "cpu") == "cpu"
 
@@ -560,7 +585,7 @@ def _embed(
     for numbers, *_ in blocks:
         cached[numbers] = True
     todo = index[rows.order][first[index[rows.order]] == rows.order]
-    shards = _shards(todo, sizes, cached)
+    shards = _shards(todo, sizes, cached, steps.n_in_shard)
     progress = _Progress(encoder.name, kind, int(sizes[todo[~cached[todo]]].sum()))
     for numbers, vectors, counts in _run(shards, first, steps, sizes, progress):
         if str(cache):
@@ -576,14 +601,15 @@ def _embed(
 
 
 def _shards(
-    todo: np.ndarray, sizes: np.ndarray, cached: np.ndarray
+    todo: np.ndarray, sizes: np.ndarray, cached: np.ndarray, n_in_shard: int
 ) -> list[np.ndarray]:
-    """Return the rows of each shard that are not in the cache, in the order of `todo`.
+    """Return the rows of each shard that are not in the cache, in the order of `todo`;
+    a shard has `n_in_shard` texts or pictures.
 
     Shards are cut before the cached rows are left out, so that a run that goes on has
     the batches of one that never stopped.
     """
-    shard_number = (np.cumsum(sizes[todo]) - sizes[todo]) // SHARD
+    shard_number = (np.cumsum(sizes[todo]) - sizes[todo]) // n_in_shard
     ends = np.flatnonzero(np.diff(shard_number)) + 1
     return [shard[~cached[shard]] for shard in np.split(todo, ends)]
 

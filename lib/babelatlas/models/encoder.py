@@ -212,6 +212,15 @@ def find_device(device: str) -> str:
     return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
+def memory_gib(device: str) -> float:
+    """Return the memory of a GPU of CUDA in GiB, 0 for another device."""
+    if not device.startswith("cuda"):
+        return 0.0
+    import torch
+
+    return torch.cuda.get_device_properties(device).total_memory / 2**30
+
+
 def find_precision(precision: str, device: str) -> str:
     """Return the precision to compute in: the one that is named, or for "auto" what
     suits the device.
