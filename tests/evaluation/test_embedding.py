@@ -20,12 +20,12 @@ from PIL import Image
 
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import embedding, zeroshot
-from babelatlas.models.encoder import memory_gib
+from babelatlas.models.encoder import Encoder, memory_gib
 from babelatlas.models.tokens import Tokenizer
 from reference_prompts import unique_prompts
 
 
-class Toy:
+class Toy(Encoder):
     """An encoder that counts what it is given: a picture becomes its mean colour, a
     text its length and its letters.
 

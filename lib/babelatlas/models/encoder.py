@@ -33,6 +33,10 @@ class Encoder:
     texts in one language, or what `tokenizer` made of them. They raise MemoryError
     where a batch is too large for the device. `key` identifies weights, kind of device
     and precision.
+
+    The same in two steps, between which a device need not wait: `prepare` makes a batch
+    ready in any thread, `start` gives it to the model. A batch has a length, and a
+    slice of it is a smaller one.
     """
 
     def __init__(
@@ -40,6 +44,18 @@ class Encoder:
     ):
         self.name, self.key = name, f"{key} {device.partition(':')[0]} {precision}"
         self.device, self.precision, self.tokenizer = device, precision, tokenizer
+
+    def prepare(self, inputs: Tokens | np.ndarray) -> Any:
+        """Return a batch of what `tokenizer` or `transform` made, as `start` takes it."""
+        return inputs
+
+    def start(self, batch: Any) -> Any:
+        """Return vectors (rows, dimensions), or what numpy makes an array of as soon as
+        they are there; raise MemoryError here or then.
+        """
+        if isinstance(batch, Tokens):
+            return self.encode_texts(batch)
+        return self.encode_images(batch)
 
 
 @dataclass
@@ -83,21 +99,30 @@ class LoadedEncoder(Encoder):
         """
         if not isinstance(images, np.ndarray):
             images = np.stack(list(map(self.transform, pictures(images))))
-        return self._vectors(
-            self.towers.image, images, dtype=type_of_weights(self.precision)
-        )
+        return np.asarray(self.start(self.prepare(images)))
 
     def encode_texts(self, texts: list[str] | Tokens, lang: str = "") -> np.ndarray:
         """Return vectors (texts, dimensions); InputError where a model needs a language
         and `lang` has no code.
         """
         tokens = texts if isinstance(texts, Tokens) else self.tokenizer(texts, lang)
-        return self._vectors(self.towers.text, *tokens.padded())
+        return np.asarray(self.start(self.prepare(tokens)))
 
-    def _vectors(self, tower: Callable, *arrays: np.ndarray, dtype=None) -> np.ndarray:
-        """Return what a tower makes of arrays, moved to the device and, where `dtype`
-        is given, cast to it there.
+    def prepare(self, inputs: Tokens | np.ndarray) -> "Inputs":
+        """Return a batch in memory that the device reads by itself: padded ids of 32
+        bits with their mask, or pixels.
         """
+        import torch
+
+        is_text = isinstance(inputs, Tokens)
+        arrays = inputs.padded(np.int32) if is_text else (inputs,)
+        tensors = [torch.from_numpy(array) for array in arrays]
+        if self.device.startswith("cuda"):
+            tensors = [pinned(tensor) for tensor in tensors]
+        return Inputs(is_text, tuple(tensors))
+
+    def start(self, batch: "Inputs") -> "Vectors":
+        """Return the vectors (rows, dimensions) that a tower is making of a batch."""
         import torch
 
         with (
@@ -106,11 +131,66 @@ class LoadedEncoder(Encoder):
             half_products(self.device, self.precision),
             casting(self.device, self.precision),
         ):
-            inputs = [
-                tensor.to(self.device, dtype or tensor.dtype)
-                for tensor in map(torch.from_numpy, arrays)
+            # What copies, casts in a step of its own: together torch would cast first,
+            # on the processor, and wait for the copy.
+            on_device = [
+                tensor.to(self.device, non_blocking=True) for tensor in batch.tensors
             ]
-            return tower(*inputs).float().cpu().numpy()
+            if batch.is_text:
+                ids, mask = on_device
+                vectors = self.towers.text(ids.long(), mask)
+            else:
+                pixels = on_device[0].to(type_of_weights(self.precision))
+                vectors = self.towers.image(pixels)
+            return Vectors(vectors.float(), self.device)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """A batch as towers take it: `tensors` (rows, …) of ids and mask, or of pixels."""
+
+    is_text: bool
+    tensors: tuple
+
+    def __len__(self) -> int:
+        return len(self.tensors[0])
+
+    def __getitem__(self, rows: slice) -> "Inputs":
+        """Return a part of the batch."""
+        return Inputs(self.is_text, tuple(tensor[rows] for tensor in self.tensors))
+
+
+class Vectors:
+    """Vectors (rows, dimensions) of float32 on their way from a device: numpy makes an
+    array of them, and waits until they are there.
+    """
+
+    def __init__(self, on_device: Any, device: str):
+        self._vectors, self._copied = on_device, None
+        if device.startswith("cuda"):
+            import torch
+
+            # The copy follows the batch on the device's own list of work, and so is not
+            # behind those that are started after it.
+            self._vectors = on_device.to("cpu", non_blocking=True)
+            self._copied = torch.cuda.Event(blocking=True)
+            self._copied.record(torch.cuda.current_stream(device))
+
+    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+        with short_of_memory():
+            if self._copied is not None:
+                self._copied.synchronize()
+            return np.asarray(self._vectors.cpu().numpy(), dtype)
+
+
+def pinned(tensor: Any) -> Any:
+    """Return a tensor in memory that a GPU copies from while the processor goes on, or
+    as it is where the system gives no such memory.
+    """
+    try:
+        return tensor.pin_memory()
+    except RuntimeError:  # no more of it: the copy is slower
+        return tensor
 
 
 def pictures(images: Iterable[Image.Image | str | os.PathLike]) -> list[Image.Image]:
