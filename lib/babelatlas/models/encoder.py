@@ -15,6 +15,7 @@ import numpy as np
 from PIL import Image
 
 from babelatlas.base.pictures import open_image, plain
+from babelatlas.models import padding
 from babelatlas.models.tokens import Tokenizer, Tokens
 
 PRECISIONS = ("float32", "bfloat16", "float16")
@@ -119,7 +120,8 @@ class LoadedEncoder(Encoder):
         tensors = [torch.from_numpy(array) for array in arrays]
         if self.device.startswith("cuda"):
             tensors = [pinned(tensor) for tensor in tensors]
-        return Inputs(is_text, tuple(tensors))
+        without_padding = _without_padding(*arrays, inputs.pad) if is_text else None
+        return Inputs(is_text, tuple(tensors), without_padding)
 
     def start(self, batch: "Inputs") -> "Vectors":
         """Return the vectors (rows, dimensions) that a tower is making of a batch."""
@@ -130,6 +132,7 @@ class LoadedEncoder(Encoder):
             torch.inference_mode(),
             half_products(self.device, self.precision),
             casting(self.device, self.precision),
+            padding.known(batch.without_padding),
         ):
             # What copies, casts in a step of its own: together torch would cast first,
             # on the processor, and wait for the copy.
@@ -147,17 +150,22 @@ class LoadedEncoder(Encoder):
 
 @dataclass(frozen=True)
 class Inputs:
-    """A batch as towers take it: `tensors` (rows, …) of ids and mask, or of pixels."""
+    """A batch as towers take it: `tensors` (rows, …) of ids and mask, or of pixels.
+
+    `without_padding`: whether no text has any; None where that depends on the tower.
+    """
 
     is_text: bool
     tensors: tuple
+    without_padding: bool | None
 
     def __len__(self) -> int:
         return len(self.tensors[0])
 
     def __getitem__(self, rows: slice) -> "Inputs":
         """Return a part of the batch."""
-        return Inputs(self.is_text, tuple(tensor[rows] for tensor in self.tensors))
+        tensors = tuple(tensor[rows] for tensor in self.tensors)
+        return Inputs(self.is_text, tensors, self.without_padding)
 
 
 class Vectors:
@@ -181,6 +189,15 @@ class Vectors:
             if self._copied is not None:
                 self._copied.synchronize()
             return np.asarray(self._vectors.cpu().numpy(), dtype)
+
+
+def _without_padding(ids: np.ndarray, mask: np.ndarray, pad: int) -> bool | None:
+    """Return whether a batch has no padding; None where a text has a padding token
+    within it, which only towers that make their own mask take for padding.
+    """
+    if not mask.all():
+        return False
+    return None if (ids == pad).any() else True
 
 
 def pinned(tensor: Any) -> Any:
