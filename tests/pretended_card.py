@@ -16,7 +16,7 @@ PATIENCE = 20  # seconds
 class Card(TorchDispatchMode):
     """What an encoder does with the device "cuda" (`takes`).
 
-    `copies`: of each copy to it, its shape and whether the processor goes on meanwhile;
+    `copies`: of each copy to it, shape, type, and whether the processor goes on meanwhile;
     `looks`: operations that wait for a number; `waits`: the threads that waited for
     vectors; `pins`: those that made pinned memory. `n_batches`: how many there will
     be; the vectors of one arrive only when the next has been started.
@@ -79,7 +79,8 @@ class Card(TorchDispatchMode):
             if isinstance(args[0], torch.Tensor):
                 is_pinned = args[0].untyped_storage().data_ptr() in self.pinned
                 goes_on = is_pinned and bool(named.get("non_blocking"))
-                self.copies.append((tuple(args[0].shape), goes_on))
+                shape, kind = tuple(args[0].shape), args[0].dtype
+                self.copies.append((shape, kind, goes_on))
         if name in LOOKS:
             self.looks.append(name)
         return operation(*args, **named)

@@ -6,6 +6,7 @@ import threading
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
@@ -13,7 +14,7 @@ from PIL import Image
 import tiny_huggingface
 import tiny_openclip
 from babelatlas.base.errors import InputError
-from babelatlas.evaluation import embedding
+from babelatlas.evaluation import embedding, protocol
 from babelatlas.evaluation.batches import Batches
 from babelatlas.models import loading, registry
 from babelatlas.models.encoder import Encoder
@@ -154,7 +155,8 @@ def test_the_thread_that_calls_a_model_on_a_gpu_never_waits_for_it(
     assert n_batches > 2 * len(TEXTS) / 40, "a shard of 40 texts has several batches"
     assert card.looks == []
     assert len(card.copies) == 2 * n_batches, "ids and mask of each batch"
-    assert all(goes_on for _, goes_on in card.copies)
+    assert all(goes_on for _, _, goes_on in card.copies)
+    assert {kind for _, kind, _ in card.copies} == {torch.int32, torch.bool}
     assert len(card.waits) == n_batches
     assert threading.current_thread() not in {*card.waits, *card.pins}
 
@@ -176,13 +178,27 @@ def test_pictures_go_to_a_gpu_while_the_vectors_of_the_last_ones_come_back(
     vectors = embedding.embed_images(encoder, paths)
 
     assert np.array_equal(vectors, expected)
-    assert [(shape[0], goes_on) for shape, goes_on in card.copies] == [
-        (2, True),
-        (2, True),
-        (1, True),
+    in_bytes = [copy for copy in card.copies if copy[1] == torch.uint8]
+    assert [shape[0] for shape, _, _ in in_bytes] == [2, 2, 1]
+    assert [shape for shape, kind, _ in card.copies if kind != torch.uint8] == [
+        (3, 256)
     ]
+    assert all(goes_on for _, _, goes_on in card.copies)
     assert card.looks == []
     assert threading.current_thread() not in card.waits
+
+
+def test_pictures_prepared_in_another_way_go_to_a_gpu_as_numbers(tmp_path, monkeypatch):
+    encoder = load(*siglip2(tmp_path / "model"))
+    encoder.transform = protocol.prepare(encoder.transform, "squash")
+    path = tmp_path / "a.png"
+    Image.linear_gradient("L").resize((40, 60)).save(path)
+    expected = embedding.embed_images(encoder, [path])
+
+    card = Card(monkeypatch)
+    card.takes(encoder)
+    assert np.array_equal(embedding.embed_images(encoder, [path]), expected)
+    assert [kind for _, kind, _ in card.copies] == [torch.float32]
 
 
 def test_without_pinned_memory_a_batch_is_copied_all_the_same(tmp_path, monkeypatch):
@@ -196,4 +212,4 @@ def test_without_pinned_memory_a_batch_is_copied_all_the_same(tmp_path, monkeypa
     monkeypatch.setattr("torch.Tensor.pin_memory", refuse)
     card.takes(encoder)
     assert np.array_equal(encoder.encode_texts(["a cat"]), expected)
-    assert [goes_on for _, goes_on in card.copies] == [False, False]
+    assert [goes_on for _, _, goes_on in card.copies] == [False, False]

@@ -125,8 +125,10 @@ def embed_images(
     not exist, a vector that is not a number, and a picture that alone is too large for
     the device.
     """
-    transform = encoder.transform
+    transform = to_input = encoder.transform
     encoder = getattr(encoder, "image_tower", encoder)
+    if not _on_cpu(encoder):
+        to_input = getattr(transform, "to_bytes", transform)
     paths = [str(path) for path in paths]
     different = list(dict.fromkeys(paths))
     _check_files(different)
@@ -135,7 +137,7 @@ def embed_images(
     batches = Batches(encoder, "picture", n_in_batch)
 
     def picture(row: int) -> np.ndarray:
-        return transform(pictures.open_image(paths[row], upright))
+        return to_input(pictures.open_image(paths[row], upright))
 
     def prepare(rows: np.ndarray) -> list[Batch]:
         pixels = np.stack(list(pool.map(picture, rows)))

@@ -9,13 +9,14 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from PIL import Image
 
 from babelatlas.base.pictures import open_image, plain
-from babelatlas.models import padding
+from babelatlas.models import byte_pictures, padding
 from babelatlas.models.tokens import Tokenizer, Tokens
 
 PRECISIONS = ("float32", "bfloat16", "float16")
@@ -111,15 +112,13 @@ class LoadedEncoder(Encoder):
 
     def prepare(self, inputs: Tokens | np.ndarray) -> "Inputs":
         """Return a batch in memory that the device reads by itself: padded ids of 32
-        bits with their mask, or pixels.
+        bits with their mask, or pixels, or their bytes (`ByteTransform`).
         """
         import torch
 
         is_text = isinstance(inputs, Tokens)
         arrays = inputs.padded(np.int32) if is_text else (inputs,)
-        tensors = [torch.from_numpy(array) for array in arrays]
-        if self.device.startswith("cuda"):
-            tensors = [pinned(tensor) for tensor in tensors]
+        tensors = [pinned(torch.from_numpy(array), self.device) for array in arrays]
         without_padding = _without_padding(*arrays, inputs.pad) if is_text else None
         return Inputs(is_text, tuple(tensors), without_padding)
 
@@ -143,9 +142,19 @@ class LoadedEncoder(Encoder):
                 ids, mask = on_device
                 vectors = self.towers.text(ids.long(), mask)
             else:
-                pixels = on_device[0].to(type_of_weights(self.precision))
-                vectors = self.towers.image(pixels)
+                (pixels,) = on_device
+                if pixels.dtype == torch.uint8:
+                    pixels = byte_pictures.look_up(self._table, pixels)
+                vectors = self.towers.image(pixels.to(type_of_weights(self.precision)))
             return Vectors(vectors.float(), self.device)
+
+    @cached_property
+    def _table(self) -> Any:
+        """What bytes become, on the device."""
+        import torch
+
+        table = torch.from_numpy(self.transform.table)
+        return pinned(table, self.device).to(self.device, non_blocking=True)
 
 
 @dataclass(frozen=True)
@@ -200,10 +209,12 @@ def _without_padding(ids: np.ndarray, mask: np.ndarray, pad: int) -> bool | None
     return None if (ids == pad).any() else True
 
 
-def pinned(tensor: Any) -> Any:
-    """Return a tensor in memory that a GPU copies from while the processor goes on, or
-    as it is where the system gives no such memory.
+def pinned(tensor: Any, device: str) -> Any:
+    """Return a tensor in memory that a GPU copies from while the processor goes on; as
+    it is for another device, and where the system gives no such memory.
     """
+    if not device.startswith("cuda"):
+        return tensor
     try:
         return tensor.pin_memory()
     except RuntimeError:  # no more of it: the copy is slower
