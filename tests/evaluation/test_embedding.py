@@ -248,12 +248,10 @@ def test_the_memory_of_a_gpu_is_what_torch_says_of_that_gpu(monkeypatch):
         "get_device_properties",
         lambda device: SimpleNamespace(total_memory=sizes[device]),
     )
-    assert [memory_gib(name) for name in ("cuda", "cuda:1", "mps", "cpu")] == [
-        24,
-        80,
-        0,
-        0,
-    ]
+    names = ("cuda", "cuda:1", "mps", "cpu")
+    assert [memory_gib(name) for name in names] == [24, 80, 0, 0]
+    monkeypatch.setenv("JOBS_PER_GPU", "2")
+    assert [memory_gib(name) for name in names] == [12, 40, 0, 0]
 
 
 def test_one_text_or_picture_too_large_for_the_memory_is_one_sentence(paths):

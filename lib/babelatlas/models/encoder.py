@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from babelatlas.base.gpus import jobs_per_gpu
 from babelatlas.base.pictures import open_image, plain
 from babelatlas.models import byte_pictures, padding
 from babelatlas.models.tokens import Tokenizer, Tokens
@@ -321,12 +322,15 @@ def find_device(device: str) -> str:
 
 
 def memory_gib(device: str) -> float:
-    """Return the memory of a GPU of CUDA in GiB, 0 for another device."""
+    """Return this job's share of the memory of a GPU of CUDA in GiB, 0 for another
+    device.
+    """
     if not device.startswith("cuda"):
         return 0.0
     import torch
 
-    return torch.cuda.get_device_properties(device).total_memory / 2**30
+    memory = torch.cuda.get_device_properties(device).total_memory
+    return memory / 2**30 / jobs_per_gpu()
 
 
 def find_precision(precision: str, device: str) -> str:
