@@ -15,8 +15,10 @@ CONFIG ?= config/demo.yml
 CORES ?= all
 # A cluster's profile, as in: make book CONFIG=config/full.yml PROFILE=config/slurm (see book/cluster.md)
 PROFILE ?=
-# How many GPUs to use at once; empty: all that CUDA_VISIBLE_DEVICES allows.
+# How many jobs on GPUs run at once; empty: one on each GPU that CUDA_VISIBLE_DEVICES allows, or JOBS_PER_GPU on each.
 GPUS ?=
+# How many jobs share a GPU, so that it computes for one while another reads its weights; empty: one.
+JOBS_PER_GPU ?=
 # Compiled bytecode makes imports, most of a short notebook's time, several times faster.
 unexport PYTHONDONTWRITEBYTECODE
 # In the locale C, Python before 3.13 could not start in a folder whose name has an umlaut.
@@ -37,7 +39,7 @@ TARGETS := book test test-all rehearse page archive lint bench faults clean lock
 
 # What a person gives is text: make does not expand it (`value`), and recipes take it from the environment, so that no sign in it
 # is a command.
-GIVEN := CONFIG CORES PROFILE GPUS PYTHON ARGS TESTS PAGE
+GIVEN := CONFIG CORES PROFILE GPUS JOBS_PER_GPU PYTHON ARGS TESTS PAGE
 $(foreach name,$(GIVEN),$(eval override $(name) := $$(value $(name))))
 export $(GIVEN)
 # A misspelt variable would run the demonstration in place of what was meant, a misspelt target would stop after an hour.
@@ -91,7 +93,7 @@ book page: $(ENVIRONMENT)
 	@test -f "$$CONFIG" || { printf 'There is no config file %s: give one of %sas CONFIG=...\n' "$$CONFIG" "`ls config/*.yml | tr '\n' ' '`"; exit 1; }
 	@test -z "$$PROFILE" || test -f "$$PROFILE/config.yaml" || { printf 'There is no profile %s/config.yaml: give one of %sas PROFILE=...\n' \
 		"$$PROFILE" "`ls -d config/*/ | tr '\n' ' '`"; exit 1; }
-	@gpus=$${GPUS:-$$($(BIN)/python -c 'from atlas_study.workflow import run_notebook as run; print(len(run.available_gpus()) or "")')}; $(RUN_ENV) $(SNAKEMAKE) $(WHERE) --configfile "$$CONFIG" $$ARGS
+	@gpus=$${GPUS:-$$($(BIN)/python -c 'from atlas_study.workflow import run_notebook as run; raise SystemExit(run.tell_places())')} || exit 1; $(RUN_ENV) $(SNAKEMAKE) $(WHERE) --configfile "$$CONFIG" $$ARGS
 	@$(if $(DRY)$(filter --until -U --help -h,$(ARGS)),true,echo "The $@: $$PWD/$(or $(WANTED),_build/html/index.html)")
 
 # Texts are fetched as in the real run, or read below BABELATLAS_MIRROR; ARGS=--one: one model, one language, one data set.

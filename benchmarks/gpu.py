@@ -255,20 +255,20 @@ def halving_rows(encoder, rows: pd.DataFrame, templates: pd.DataFrame) -> list[t
     `FIT` texts find no memory, which is imitated: rows of measure, value, unit.
     """
     expected, _ = embedding.embed_classes(encoder, rows, templates)
-    encode, refused = encoder.encode_texts, []
+    start, refused = encoder.start, []
 
-    @functools.wraps(encode)
-    def short(texts, *given):
-        if len(texts) > FIT:
-            refused.append(len(texts))
+    @functools.wraps(start)
+    def short(batch):
+        if len(batch) > FIT:
+            refused.append(len(batch))
             raise MemoryError
-        return encode(texts, *given)
+        return start(batch)
 
-    encoder.encode_texts = short
+    encoder.start = short
     try:
         vectors, _ = embedding.embed_classes(encoder, rows, templates)
     finally:
-        encoder.encode_texts = encode
+        encoder.start = start
     least = (expected * vectors).sum(1).min()
     return [
         ("batches without memory (imitated)", len(refused), "batches"),

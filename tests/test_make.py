@@ -11,7 +11,8 @@ import pytest
 from conftest import ROOT
 
 pytestmark = pytest.mark.skipif(not shutil.which("make"), reason="needs make")
-GIVEN = ("CONFIG", "CORES", "PROFILE", "GPUS", "PYTHON", "ARGS", "TESTS", "PAGE")
+GIVEN = ("CONFIG", "CORES", "PROFILE", "GPUS", "JOBS_PER_GPU", "PYTHON")
+GIVEN += ("ARGS", "TESTS", "PAGE")
 HOSTILE = [
     "$(shell touch run)",
     "`touch run`",

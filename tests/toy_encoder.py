@@ -5,10 +5,11 @@ import zlib
 import numpy as np
 from PIL import Image
 
+from babelatlas.models.encoder import Encoder
 from babelatlas.models.tokens import Tokenizer
 
 
-class Toy:
+class Toy(Encoder):
     """An encoder of four numbers: the shades of a picture's quarters; of a text,
     numbers drawn by its letters.
 

@@ -8,21 +8,24 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
 from babelatlas.base.errors import InputError
 from babelatlas.evaluation import embedding, zeroshot
+from babelatlas.models.encoder import Encoder, memory_gib
 from babelatlas.models.tokens import Tokenizer
 from reference_prompts import unique_prompts
 
 
-class Toy:
+class Toy(Encoder):
     """An encoder that counts what it is given: a picture becomes its mean colour, a
     text its length and its letters.
 
@@ -208,6 +211,47 @@ def test_out_of_memory_halves_the_batch_and_the_smaller_size_is_kept(monkeypatch
 
     np.testing.assert_allclose(vectors, [vector(text) for text in texts], rtol=1e-6)
     assert toy.batches == [(4, 2)] * 8
+
+
+@pytest.mark.parametrize(
+    ("device", "gib", "n_in_batch", "n_in_shard"),
+    [
+        ("cpu", 139, 1024, 4096),
+        ("mps", 0, 16_384, 4096),
+        ("cuda", 8, 16_384, 4096),
+        ("cuda:1", 139, 131_072, 32_768),
+    ],
+)
+def test_batches_and_shards_grow_with_the_memory_of_a_gpu(
+    device, gib, n_in_batch, n_in_shard, monkeypatch
+):
+    monkeypatch.setattr(embedding, "memory_gib", lambda device: gib)
+    shapes = []
+
+    def encode(tokens):
+        shapes.append(tokens.padded()[0].shape)
+        return np.zeros((len(tokens), 2))
+
+    toy = Toy()
+    toy.device, toy.encode_texts = device, encode
+    embedding.embed_texts(toy, [f"{number:08}" for number in range(n_in_shard + 1)])
+
+    # Eight tokens a text.
+    n_texts = n_in_batch // 8
+    assert shapes == [(n_texts, 8)] * (n_in_shard // n_texts) + [(1, 8)]
+
+
+def test_the_memory_of_a_gpu_is_what_torch_says_of_that_gpu(monkeypatch):
+    sizes = {"cuda": 24 * 2**30, "cuda:1": 80 * 2**30}
+    monkeypatch.setattr(
+        torch.cuda,
+        "get_device_properties",
+        lambda device: SimpleNamespace(total_memory=sizes[device]),
+    )
+    names = ("cuda", "cuda:1", "mps", "cpu")
+    assert [memory_gib(name) for name in names] == [24, 80, 0, 0]
+    monkeypatch.setenv("JOBS_PER_GPU", "2")
+    assert [memory_gib(name) for name in names] == [12, 40, 0, 0]
 
 
 def test_one_text_or_picture_too_large_for_the_memory_is_one_sentence(paths):

@@ -26,6 +26,7 @@ import nbformat
 from atlas_study.workflow.notebooks import STOPPED, check_parameters
 from babelatlas.base import extras, installed
 from babelatlas.base.errors import InputError, remedy
+from babelatlas.base.gpus import jobs_per_gpu
 
 # Where Snakemake's storage plugin for file systems keeps copies.
 COPIES = ".snakemake/storage/fs/"
@@ -293,22 +294,41 @@ def available_gpus() -> list[str]:
     return []
 
 
+def gpu_places() -> list[str]:
+    """Return each available GPU once for every job that may be on it: the first of all
+    GPUs come before the second of any.
+    """
+    return available_gpus() * jobs_per_gpu()
+
+
+def tell_places() -> int:
+    """Print how many jobs may be on GPUs at once, nothing for none; return the exit
+    status: 1 after telling what is wrong with `JOBS_PER_GPU`.
+    """
+    try:
+        print(len(gpu_places()) or "")
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
 def claim_gpu(wait: float = 1.0) -> str:
-    """Let this process, and those it starts, see one free GPU alone, waiting for it;
-    return its name, "" for none.
+    """Let this process, and those it starts, see one GPU that has a place free, waiting
+    for it; return its name, "" for none.
     """
     from filelock import FileLock, Timeout
 
     names = available_gpus()
-    while (
-        len(names) > 1
-    ):  # a single one needs no lock: on a cluster "0" is another GPU in every job
-        for name in names:
+    # A single one needs no lock: on a cluster "0" is another GPU in every job.
+    while len(names) > 1:
+        for number, name in enumerate(gpu_places()):
+            place = number // len(names)
+            suffix = f"{name}-{place}" if place else name
+            file = f"babelatlas-{os.getuid()}-{suffix}.lock"
             with suppress(Timeout):
-                place = Path(
-                    tempfile.gettempdir(), f"babelatlas-{os.getuid()}-{name}.lock"
-                )
-                HELD.append(FileLock(place).acquire(blocking=False))
+                lock = FileLock(Path(tempfile.gettempdir(), file))
+                HELD.append(lock.acquire(blocking=False))
                 names = [name]
                 break
         else:

@@ -2,9 +2,11 @@
 on disk and reused.
 
 The work is cut into shards. Threads tokenise the next shards, or decode the next
-pictures, while the model is at work. Within a shard texts go to the model by their
+pictures, while the model is at work, and another waits for its vectors (`batches`).
+Within a shard texts go to the model by their
 length, so that a batch has little padding. A batch is as large as a number of tokens
-allows; where memory runs out it is halved, and stays so.
+allows, which on a GPU depends on its memory (`tokens_in_batch`); where memory runs out
+it is halved, and stays so.
 
 In the cache each model (a bridge: each of its towers) has a folder for pictures and one
 for texts, `images-HASH` and `texts-HASH`, with a hash of its name, weights and
@@ -37,17 +39,22 @@ from babelatlas.base import languages, pictures
 from babelatlas.base.errors import InputError
 from babelatlas.base.paths import beside, locate
 from babelatlas.evaluation import zeroshot
-from babelatlas.models.encoder import Encoder
+from babelatlas.evaluation.batches import Batch, Batches, Started
+from babelatlas.models.encoder import Encoder, memory_gib
 from babelatlas.models.tokens import Tokenizer, Tokens
 
 # Texts or pictures in a shard: what a killed run loses at most, and the stretch within
-# which texts are sorted.
+# which texts are sorted. Texts on a GPU have larger ones where its batches are larger.
 SHARD = 4096
 # Tokens (padding included) and pictures in a batch, on a CPU and on anything else.
 # XLM-R base on one core is about as fast with 1,000 as with 8,000 tokens; a GPU wants
-# more to be busy.
+# more to be busy: at least so many, and more with its memory.
 TOKENS, TOKENS_GPU = 1024, 16384
+TOKENS_PER_GIB, MOST_TOKENS = 2048, 131_072
 PICTURES, PICTURES_GPU = 64, 256
+# A shard on a GPU has one text for so many tokens of a batch. Prompts have some 12
+# tokens: so a shard is three batches, of which the last alone may be small.
+TOKENS_PER_TEXT = 4
 WORKERS = min(os.cpu_count() or 1, 16)
 # Seconds between two lines that say how far a run is.
 BETWEEN = 30
@@ -72,17 +79,18 @@ class _Rows(NamedTuple):
 
 
 class _Steps(NamedTuple):
-    """What is done with the rows of a shard.
+    """What is done with the rows of a shard of `n_in_shard` texts or pictures.
 
-    `prepare`, at most `n_rows` of them at a time, runs in so many `threads`; `encode`,
-    which alone calls the model, in the caller's; `finish`, which makes vectors and
-    counts, in a thread that follows.
+    `prepare`, at most `n_rows` of them at a time, runs in so many `threads`; `start`,
+    which gives them to the model, in the caller's; `finish`, which waits for the
+    vectors and makes counts, in a thread that follows.
     """
 
+    n_in_shard: int
     threads: int
     n_rows: int
     prepare: Callable
-    encode: Callable
+    start: Callable
     finish: Callable
 
 
@@ -117,32 +125,28 @@ def embed_images(
     not exist, a vector that is not a number, and a picture that alone is too large for
     the device.
     """
-    transform = encoder.transform
+    transform = to_input = encoder.transform
     encoder = getattr(encoder, "image_tower", encoder)
+    if not _on_cpu(encoder):
+        to_input = getattr(transform, "to_bytes", transform)
     paths = [str(path) for path in paths]
     different = list(dict.fromkeys(paths))
     _check_files(different)
     preparation = _preparation(transform, upright)
     n_in_batch = PICTURES if _on_cpu(encoder) else PICTURES_GPU
+    batches = Batches(encoder, "picture", n_in_batch)
 
     def picture(row: int) -> np.ndarray:
-        return transform(pictures.open_image(paths[row], upright))
+        return to_input(pictures.open_image(paths[row], upright))
 
-    def prepare(rows: np.ndarray) -> np.ndarray:
-        return np.stack(list(pool.map(picture, rows)))
+    def prepare(rows: np.ndarray) -> list[Batch]:
+        pixels = np.stack(list(pool.map(picture, rows)))
+        return [Batch(np.arange(len(rows)), 1, encoder.prepare(pixels))]
 
-    def encode(pixels: np.ndarray) -> np.ndarray:
-        nonlocal n_in_batch
-        vectors, _, n_in_batch = _encode(
-            encoder,
-            "picture",
-            lambda rows: encoder.encode_images(pixels[rows]),
-            np.ones(len(pixels), np.int64),
-            n_in_batch,
-        )
-        return vectors
-
-    def finish(rows: np.ndarray, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def finish(
+        rows: np.ndarray, started: list[Started]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        vectors, _ = batches.fetch(started)
         _check_finite(
             encoder, vectors, lambda row: f"image {rows[row] + 1} of {len(paths)}"
         )
@@ -159,7 +163,7 @@ def embed_images(
             np.arange(len(paths)),
         )
         # Two batches ahead, each decoded by all threads: more would only take memory.
-        steps = _Steps(2, n_in_batch, prepare, encode, finish)
+        steps = _Steps(SHARD, 2, n_in_batch, prepare, batches.start, finish)
         vectors, _ = _embed(encoder, "images", rows, steps, cache)
     return vectors
 
@@ -229,37 +233,33 @@ def embed_classes(
     _check_templates(labels, templates)
     bridge, encoder = encoder, getattr(encoder, "text_tower", encoder)
     tokenizer = encoder.tokenizer
-    n_tokens_in_batch = TOKENS if _on_cpu(encoder) else TOKENS_GPU
+    n_tokens_in_batch, n_in_shard = _text_sizes(encoder)
+    batches = Batches(encoder, "text", n_tokens_in_batch)
     words, langs = labels["label"].tolist(), labels["lang"].tolist()
     nllb_language_of = _nllb_language_of(encoder, langs, nllb_languages or {})
     forms = {lang: _weighted(templates[lang]) for lang in nllb_language_of}
     rows = _prompt_rows(tokenizer, labels, forms, nllb_language_of, cosine)
 
-    def prepare(rows: np.ndarray) -> _Prompts:
+    def prepare(rows: np.ndarray) -> tuple[_Prompts, list[Batch]]:
         filled = [
             (nllb_language_of[langs[row]], words[row], forms[langs[row]])
             for row in rows
         ]
-        return _fill(tokenizer, filled)
-
-    def encode(prompts: _Prompts) -> tuple[np.ndarray, np.ndarray, _Prompts]:
-        nonlocal n_tokens_in_batch
+        prompts = _fill(tokenizer, filled)
         tokens = prompts.tokens
         if tokens.width:
             widths = np.full(len(tokens), tokens.width)
         else:
             widths = np.maximum(tokens.lengths, 1)
-        vectors, padded, n_tokens_in_batch = _encode(
-            encoder,
-            "text",
-            lambda rows: encoder.encode_texts(tokens.take(rows)),
-            widths,
-            n_tokens_in_batch,
-        )
-        return vectors, padded, prompts
+        return prompts, batches.prepare(tokens.take, widths)
 
-    def finish(rows: np.ndarray, encoded: tuple) -> tuple[np.ndarray, np.ndarray]:
-        vectors, padded, prompts = encoded
+    def start(prepared: tuple) -> tuple[_Prompts, list[Started]]:
+        prompts, ready = prepared
+        return prompts, batches.start(ready)
+
+    def finish(rows: np.ndarray, started: tuple) -> tuple[np.ndarray, np.ndarray]:
+        prompts, on_device = started
+        vectors, padded = batches.fetch(on_device)
         _check_finite(
             encoder,
             vectors,
@@ -269,7 +269,7 @@ def embed_classes(
         return means, _text_counts(prompts, padded, len(rows))
 
     # A shard is prepared as a whole, since it is sorted by length.
-    steps = _Steps(WORKERS, len(words), prepare, encode, finish)
+    steps = _Steps(n_in_shard, WORKERS, len(words), prepare, start, finish)
     vectors, counts = _embed(encoder, "texts", rows, steps, cache)
     if bridge is not encoder:
         names = embed_texts(encoder, bridge.names, cache, "en")
@@ -482,36 +482,23 @@ def _fill(tokenizer: Tokenizer, rows: list[tuple[str, str, Weighted]]) -> _Promp
     return _Prompts(tokens, places, np.array(weights, np.float32), bounds, owners)
 
 
-def _encode(
-    encoder: Encoder, noun: str, run: Callable, widths: np.ndarray, budget: int
-) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return vectors (rows, dimensions), the width each row was padded to, and what a
-    batch may have from now on.
+def tokens_in_batch(gib: float) -> int:
+    """Return how many tokens (padding included) a batch has on a GPU of so many GiB:
+    2,048 for each GiB, a power of two, from 16,384 to 131,072.
 
-    `run` encodes rows by their numbers. The longest go first. A batch for which there
-    is no memory is halved, and so are those that follow.
+    >>> [tokens_in_batch(gib) for gib in (0, 16, 24, 40, 79.2, 139)]
+    [16384, 32768, 32768, 65536, 131072, 131072]
     """
-    order = np.argsort(-widths, kind="stable")
-    padded, vectors = widths.copy(), None
-    n_done = 0
-    while n_done < len(order):
-        width = widths[order[n_done]]
-        rows = order[n_done : n_done + max(1, int(budget // width))]
-        try:
-            batch = np.asarray(run(rows), np.float32)
-        except MemoryError as error:
-            if len(rows) == 1:
-                what = f"the model {encoder.name!r} and a single {noun}"
-                raise InputError(
-                    f"The memory is too small for {what}: take device 'cpu'."
-                ) from error
-            budget = width * (len(rows) // 2)
-            continue
-        if vectors is None:
-            vectors = np.empty((len(order), batch.shape[1]), np.float32)
-        vectors[rows], padded[rows] = batch, width
-        n_done += len(rows)
-    return vectors, padded, budget
+    tokens = min(max(int(gib * TOKENS_PER_GIB), TOKENS_GPU), MOST_TOKENS)
+    return 2 ** (tokens.bit_length() - 1)
+
+
+def _text_sizes(encoder: Encoder) -> tuple[int, int]:
+    """Return the tokens of a batch and the texts of a shard."""
+    if _on_cpu(encoder):
+        return TOKENS, SHARD
+    n_tokens = tokens_in_batch(memory_gib(encoder.device))
+    return n_tokens, max(SHARD, n_tokens // TOKENS_PER_TEXT)
 
 
 def _on_cpu(encoder: Encoder) -> bool:
@@ -560,7 +547,7 @@ def _embed(
     for numbers, *_ in blocks:
         cached[numbers] = True
     todo = index[rows.order][first[index[rows.order]] == rows.order]
-    shards = _shards(todo, sizes, cached)
+    shards = _shards(todo, sizes, cached, steps.n_in_shard)
     progress = _Progress(encoder.name, kind, int(sizes[todo[~cached[todo]]].sum()))
     for numbers, vectors, counts in _run(shards, first, steps, sizes, progress):
         if str(cache):
@@ -576,14 +563,15 @@ def _embed(
 
 
 def _shards(
-    todo: np.ndarray, sizes: np.ndarray, cached: np.ndarray
+    todo: np.ndarray, sizes: np.ndarray, cached: np.ndarray, n_in_shard: int
 ) -> list[np.ndarray]:
-    """Return the rows of each shard that are not in the cache, in the order of `todo`.
+    """Return the rows of each shard that are not in the cache, in the order of `todo`;
+    a shard has `n_in_shard` texts or pictures.
 
     Shards are cut before the cached rows are left out, so that a run that goes on has
     the batches of one that never stopped.
     """
-    shard_number = (np.cumsum(sizes[todo]) - sizes[todo]) // SHARD
+    shard_number = (np.cumsum(sizes[todo]) - sizes[todo]) // n_in_shard
     ends = np.flatnonzero(np.diff(shard_number)) + 1
     return [shard[~cached[shard]] for shard in np.split(todo, ends)]
 
@@ -607,8 +595,8 @@ def _run(
     prepared = _ahead(
         lambda piece: steps.prepare(first[piece[1]]), pieces, steps.threads
     )
-    encoded = ((piece, steps.encode(ready)) for piece, ready in prepared)
-    finished = _ahead(lambda made: steps.finish(first[made[0][1]], made[1]), encoded, 1)
+    started = ((piece, steps.start(ready)) for piece, ready in prepared)
+    finished = _ahead(lambda made: steps.finish(first[made[0][1]], made[1]), started, 1)
     parts = []  # the pieces of the shard that is being made
     for ((shard, piece), _), made in finished:
         parts.append(made)

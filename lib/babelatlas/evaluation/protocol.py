@@ -32,7 +32,8 @@ What the presets do not imitate. Ties: both codes take the candidate that comes 
 the list, here a tie counts as its expected value. Autocast: it keeps weights and sums
 in 32 bits, while the presets' float16 means that weights too have 16 bits, which needs
 half the memory; the precision "autocast" does as both codes do (bfloat16 on a CPU,
-where torch takes that), and config/paper.yml sets it. The 16-bit similarities of the
+where torch takes that), config/paper.yml sets it, and models of NLLB, which would hide
+an overflow of float16, have it in both presets. The 16-bit similarities of the
 paper's code, which tie far more often than these. English in clip_benchmark's
 `babel_imagenet`, whose templates are English machine-translated from itself, and its
 hand-written templates in four languages for `imagenet1k`. Data sets with several
@@ -148,6 +149,9 @@ def settings(preset: str, task: str, entry, **given) -> dict:
         _check_option(setting, option, task)
         if option != "":
             chosen[setting] = tuple(option) if setting == "fallback_prompts" else option
+    # The layers of NLLB's encoder hide an overflow of float16 (`models.clamping`).
+    if entry.needs_language and chosen["precision"] == "float16":
+        chosen["precision"] = given.get("precision") or "autocast"
     # A file of the user's own computes in the precision that it likes.
     if entry.family == "own" and not given.get("precision"):
         chosen["precision"] = "auto"

@@ -9,12 +9,15 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from PIL import Image
 
+from babelatlas.base.gpus import jobs_per_gpu
 from babelatlas.base.pictures import open_image, plain
+from babelatlas.models import byte_pictures, padding
 from babelatlas.models.tokens import Tokenizer, Tokens
 
 PRECISIONS = ("float32", "bfloat16", "float16")
@@ -33,6 +36,10 @@ class Encoder:
     texts in one language, or what `tokenizer` made of them. They raise MemoryError
     where a batch is too large for the device. `key` identifies weights, kind of device
     and precision.
+
+    The same in two steps, between which a device need not wait: `prepare` makes a batch
+    ready in any thread, `start` gives it to the model. A batch has a length, and a
+    slice of it is a smaller one.
     """
 
     def __init__(
@@ -40,6 +47,18 @@ class Encoder:
     ):
         self.name, self.key = name, f"{key} {device.partition(':')[0]} {precision}"
         self.device, self.precision, self.tokenizer = device, precision, tokenizer
+
+    def prepare(self, inputs: Tokens | np.ndarray) -> Any:
+        """Return a batch of what `tokenizer` or `transform` made, as `start` takes it."""
+        return inputs
+
+    def start(self, batch: Any) -> Any:
+        """Return vectors (rows, dimensions), or what numpy makes an array of as soon as
+        they are there; raise MemoryError here or then.
+        """
+        if isinstance(batch, Tokens):
+            return self.encode_texts(batch)
+        return self.encode_images(batch)
 
 
 @dataclass
@@ -83,21 +102,29 @@ class LoadedEncoder(Encoder):
         """
         if not isinstance(images, np.ndarray):
             images = np.stack(list(map(self.transform, pictures(images))))
-        return self._vectors(
-            self.towers.image, images, dtype=type_of_weights(self.precision)
-        )
+        return np.asarray(self.start(self.prepare(images)))
 
     def encode_texts(self, texts: list[str] | Tokens, lang: str = "") -> np.ndarray:
         """Return vectors (texts, dimensions); InputError where a model needs a language
         and `lang` has no code.
         """
         tokens = texts if isinstance(texts, Tokens) else self.tokenizer(texts, lang)
-        return self._vectors(self.towers.text, *tokens.padded())
+        return np.asarray(self.start(self.prepare(tokens)))
 
-    def _vectors(self, tower: Callable, *arrays: np.ndarray, dtype=None) -> np.ndarray:
-        """Return what a tower makes of arrays, moved to the device and, where `dtype`
-        is given, cast to it there.
+    def prepare(self, inputs: Tokens | np.ndarray) -> "Inputs":
+        """Return a batch in memory that the device reads by itself: padded ids of 32
+        bits with their mask, or pixels, or their bytes (`ByteTransform`).
         """
+        import torch
+
+        is_text = isinstance(inputs, Tokens)
+        arrays = inputs.padded(np.int32) if is_text else (inputs,)
+        tensors = [pinned(torch.from_numpy(array), self.device) for array in arrays]
+        without_padding = _without_padding(*arrays, inputs.pad) if is_text else None
+        return Inputs(is_text, tuple(tensors), without_padding)
+
+    def start(self, batch: "Inputs") -> "Vectors":
+        """Return the vectors (rows, dimensions) that a tower is making of a batch."""
         import torch
 
         with (
@@ -105,12 +132,94 @@ class LoadedEncoder(Encoder):
             torch.inference_mode(),
             half_products(self.device, self.precision),
             casting(self.device, self.precision),
+            padding.known(batch.without_padding),
         ):
-            inputs = [
-                tensor.to(self.device, dtype or tensor.dtype)
-                for tensor in map(torch.from_numpy, arrays)
+            # What copies, casts in a step of its own: together torch would cast first,
+            # on the processor, and wait for the copy.
+            on_device = [
+                tensor.to(self.device, non_blocking=True) for tensor in batch.tensors
             ]
-            return tower(*inputs).float().cpu().numpy()
+            if batch.is_text:
+                ids, mask = on_device
+                vectors = self.towers.text(ids.long(), mask)
+            else:
+                (pixels,) = on_device
+                if pixels.dtype == torch.uint8:
+                    pixels = byte_pictures.look_up(self._table, pixels)
+                vectors = self.towers.image(pixels.to(type_of_weights(self.precision)))
+            return Vectors(vectors.float(), self.device)
+
+    @cached_property
+    def _table(self) -> Any:
+        """What bytes become, on the device."""
+        import torch
+
+        table = torch.from_numpy(self.transform.table)
+        return pinned(table, self.device).to(self.device, non_blocking=True)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """A batch as towers take it: `tensors` (rows, …) of ids and mask, or of pixels.
+
+    `without_padding`: whether no text has any; None where that depends on the tower.
+    """
+
+    is_text: bool
+    tensors: tuple
+    without_padding: bool | None
+
+    def __len__(self) -> int:
+        return len(self.tensors[0])
+
+    def __getitem__(self, rows: slice) -> "Inputs":
+        """Return a part of the batch."""
+        tensors = tuple(tensor[rows] for tensor in self.tensors)
+        return Inputs(self.is_text, tensors, self.without_padding)
+
+
+class Vectors:
+    """Vectors (rows, dimensions) of float32 on their way from a device: numpy makes an
+    array of them, and waits until they are there.
+    """
+
+    def __init__(self, on_device: Any, device: str):
+        self._vectors, self._copied = on_device, None
+        if device.startswith("cuda"):
+            import torch
+
+            # The copy follows the batch on the device's own list of work, and so is not
+            # behind those that are started after it.
+            self._vectors = on_device.to("cpu", non_blocking=True)
+            self._copied = torch.cuda.Event(blocking=True)
+            self._copied.record(torch.cuda.current_stream(device))
+
+    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+        with short_of_memory():
+            if self._copied is not None:
+                self._copied.synchronize()
+            return np.asarray(self._vectors.cpu().numpy(), dtype)
+
+
+def _without_padding(ids: np.ndarray, mask: np.ndarray, pad: int) -> bool | None:
+    """Return whether a batch has no padding; None where a text has a padding token
+    within it, which only towers that make their own mask take for padding.
+    """
+    if not mask.all():
+        return False
+    return None if (ids == pad).any() else True
+
+
+def pinned(tensor: Any, device: str) -> Any:
+    """Return a tensor in memory that a GPU copies from while the processor goes on; as
+    it is for another device, and where the system gives no such memory.
+    """
+    if not device.startswith("cuda"):
+        return tensor
+    try:
+        return tensor.pin_memory()
+    except RuntimeError:  # no more of it: the copy is slower
+        return tensor
 
 
 def pictures(images: Iterable[Image.Image | str | os.PathLike]) -> list[Image.Image]:
@@ -210,6 +319,18 @@ def find_device(device: str) -> str:
     if torch.cuda.is_available():
         return "cuda"
     return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def memory_gib(device: str) -> float:
+    """Return this job's share of the memory of a GPU of CUDA in GiB, 0 for another
+    device.
+    """
+    if not device.startswith("cuda"):
+        return 0.0
+    import torch
+
+    memory = torch.cuda.get_device_properties(device).total_memory
+    return memory / 2**30 / jobs_per_gpu()
 
 
 def find_precision(precision: str, device: str) -> str:

@@ -14,6 +14,7 @@ from babelatlas.base.errors import InputError, near
 from babelatlas.models import hub, opening
 from babelatlas.models import registry as models
 from babelatlas.models.checkpoint import Checkpoint
+from babelatlas.models.clamping import check_precision, clamping_kind
 from babelatlas.models.encoder import (
     Encoder,
     LoadedEncoder,
@@ -66,8 +67,9 @@ def load(
     (`user_model.load`), which decides its precision itself. `device`: auto, cpu, cuda,
     cuda:N or mps. `precision`: float32, bfloat16, float16, or autocast (weights of 32
     bits, single operations in 16, as torch chooses); auto is float32 on a CPU and on
-    mps, and on cuda bfloat16 where the GPU has it, else float16. `remote_code`: as
-    for `hub.check_consent`.
+    mps, and on cuda bfloat16 where the GPU has it, else float16, or float32 for a model
+    that would hide an overflow (`clamping`), for which a named float16 is an
+    InputError. `remote_code`: as for `hub.check_consent`.
     """
     if os.fspath(folder).endswith(".py"):
         if precision not in ("", "auto", "own"):
@@ -88,6 +90,7 @@ def load(
         entry = hub.check_consent(entry, remote_code)
         device = find_device(device)
         return bridge.load(entry, folder, device, find_precision(precision, device))
+    is_named = precision != "auto"
     opened = opening.open_checkpoint(entry, folder, device, precision, remote_code)
     entry, checkpoint, device, precision = opened
     key = hub.key(entry, checkpoint.folders)
@@ -96,6 +99,10 @@ def load(
     towers = LOADERS[entry.family](checkpoint)
     checkpoint.check_weights(towers.module)
     _check_towers(checkpoint, towers)
+    if is_named:
+        check_precision(entry.name, towers.module, precision)
+    elif precision == "float16" and clamping_kind(towers.module):
+        precision = "float32"
     towers.module.to(device, type_of_weights(precision)).eval()
     return LoadedEncoder(entry.name, towers, key, device, precision)
 

@@ -31,6 +31,10 @@ class Tokens:
         """The number of tokens of each text: (texts,)."""
         return np.diff(self.ends, prepend=0)
 
+    def __getitem__(self, rows: slice) -> "Tokens":
+        """Return the tokens of texts that follow one another."""
+        return self.take(np.arange(len(self))[rows])
+
     def take(self, rows: np.ndarray) -> "Tokens":
         """Return the tokens of some texts, in the order of `rows`."""
         rows = np.asarray(rows, dtype=np.int64)
@@ -41,9 +45,9 @@ class Tokens:
         )
         return Tokens(self.pieces[places], ends, self.cut[rows], self.pad, self.width)
 
-    def padded(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return one batch of all texts: ids (texts, length) of int64, and which of
-        them are no padding, of bool.
+    def padded(self, dtype: type = np.int64) -> tuple[np.ndarray, np.ndarray]:
+        """Return one batch of all texts: ids (texts, length) of a type of integers, and
+        which of them are no padding, of bool.
 
         >>> ends, cut = np.array([2, 3]), np.zeros(2, bool)
         >>> ids, mask = Tokens(np.array([5, 6, 7]), ends, cut, pad=1).padded()
@@ -52,7 +56,7 @@ class Tokens:
         """
         width = self.width or int(self.lengths.max(initial=0))
         mask = np.arange(width) < self.lengths[:, None]
-        ids = np.full((len(self), width), self.pad, dtype=np.int64)
+        ids = np.full((len(self), width), self.pad, dtype=dtype)
         ids[mask] = self.pieces
         return ids, mask
 

@@ -30,6 +30,7 @@ from babelatlas.models.encoder import (
     Encoder,
     LoadedEncoder,
     Towers,
+    Vectors,
     type_of_weights,
 )
 from babelatlas.models.loaders import user_model
@@ -259,6 +260,10 @@ class ImageTower(Encoder):
         size).
         """
         return self._loaded.encode_images(images)
+
+    def start(self, batch: np.ndarray) -> Vectors:
+        """Return the vectors that the tower is making of a batch; see `Encoder`."""
+        return self._loaded.start(self._loaded.prepare(batch))
 
 
 class TextTower(user_model.WholeEncoder):

@@ -14,6 +14,7 @@ from babelatlas.base.pictures import open_image
 from babelatlas.models import hub, opening
 from babelatlas.models.captioners import Captioner
 from babelatlas.models.checkpoint import Checkpoint, first_line
+from babelatlas.models.clamping import check_precision
 from babelatlas.models.loaders import huggingface
 from babelatlas.models.loaders.openclip import quiet
 
@@ -185,6 +186,7 @@ def load(
     settings |= {"dtype": getattr(torch, precision)}
     model = huggingface.model(checkpoint, "AutoModelForImageTextToText", **settings)
     checkpoint.check_weights(model)
+    check_precision(entry.name, model, precision)
     key = hub.key(entry, {"": checkpoint.folder})
     return CaptionWriter(entry, model.to(device), processor, key, device, precision)
 

@@ -9,12 +9,12 @@ shape. Loads torch and transformers only when called.
 import string
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from PIL import Image
 
+from babelatlas.models import byte_pictures
 from babelatlas.models.checkpoint import Checkpoint
 from babelatlas.models.encoder import Towers
 from babelatlas.models.loaders.openclip import TOKENIZERS, pieces, quiet, tail
@@ -99,9 +99,13 @@ def _naflex(checkpoint: Checkpoint) -> Towers:
         }
         return siglip.get_image_features(**inputs).pooler_output
 
-    towers = _towers(checkpoint, siglip, masked=False)
-    return replace(
-        towers, image=image, transform=transform, image_size=round(patch * most**0.5)
+    return Towers(
+        siglip,
+        image,
+        _text_tower(siglip, masked=False),
+        transform,
+        tokenizer(checkpoint, trim=False),
+        image_size=round(patch * most**0.5),
     )
 
 
@@ -122,8 +126,15 @@ def transform(checkpoint: Checkpoint) -> Callable[[Image.Image], np.ndarray]:
     height, width) of float32.
     """
     prepare = image_processor(checkpoint)
-    return lambda image: np.asarray(
-        prepare(images=image, return_tensors="np")["pixel_values"][0], np.float32
+
+    def prepared(image: Image.Image, **settings: bool) -> np.ndarray:
+        return prepare(images=image, return_tensors="np", **settings)["pixel_values"][0]
+
+    sized = {"do_resize": False, "do_center_crop": False}
+    return byte_pictures.in_two_steps(
+        lambda image: np.asarray(prepared(image), np.float32),
+        lambda image: prepared(image, do_rescale=False, do_normalize=False),
+        lambda image: np.asarray(prepared(image, **sized), np.float32),
     )
 
 
@@ -252,11 +263,15 @@ def _towers(checkpoint: Checkpoint, model, masked: bool = True) -> Towers:
     return Towers(
         model,
         lambda pixels: model.get_image_features(pixel_values=pixels).pooler_output,
-        lambda ids, mask: (
-            model.get_text_features(
-                input_ids=ids, attention_mask=mask if masked else None
-            ).pooler_output
-        ),
+        _text_tower(model, masked),
         transform(checkpoint),
         tokenizer(checkpoint, masked),
+    )
+
+
+def _text_tower(model, masked: bool) -> Callable:
+    return lambda ids, mask: (
+        model.get_text_features(
+            input_ids=ids, attention_mask=mask if masked else None
+        ).pooler_output
     )

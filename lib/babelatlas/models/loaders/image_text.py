@@ -18,6 +18,7 @@ from babelatlas.base.errors import InputError
 from babelatlas.base.pictures import open_image
 from babelatlas.models import hub, opening
 from babelatlas.models.checkpoint import first_line
+from babelatlas.models.clamping import check_precision
 from babelatlas.models.loaders import huggingface
 from babelatlas.models.loaders.openclip import quiet
 from babelatlas.models.translators import Translator
@@ -214,6 +215,7 @@ def load(
     settings |= {"dtype": getattr(torch, precision), "use_safetensors": True}
     model = huggingface.model(checkpoint, "AutoModelForImageTextToText", **settings)
     checkpoint.check_weights(model)
+    check_precision(entry.name, model, precision)
     if (
         getattr(processor, "patch_size", 0) is None
     ):  # of older files, which leave it to the model's configuration

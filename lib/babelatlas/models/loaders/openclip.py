@@ -18,9 +18,12 @@ from importlib import import_module
 from itertools import takewhile
 from pathlib import Path
 
+import numpy as np
+from PIL import Image
+
 from babelatlas.base import checksums, languages, tables
 from babelatlas.base.errors import InputError
-from babelatlas.models import registry
+from babelatlas.models import byte_pictures, registry
 from babelatlas.models.checkpoint import Checkpoint
 from babelatlas.models.encoder import Towers
 from babelatlas.models.tokens import Tokenizer
@@ -69,12 +72,25 @@ def load(checkpoint: Checkpoint) -> Towers:
             tower, {"attn_mask": tower.attn_mask[:length, :length]}, (ids,)
         )
 
-    prepare = image_transform_v2(
-        PreprocessCfg(**model.visual.preprocess_cfg), is_train=False
-    )
+    settings = PreprocessCfg(**model.visual.preprocess_cfg)
+    transform = _transform(image_transform_v2(settings, is_train=False))
     tokenizer = _tokenizer(checkpoint, tokenizer, trim)
-    return Towers(
-        model, model.encode_image, text, lambda image: prepare(image).numpy(), tokenizer
+    return Towers(model, model.encode_image, text, transform, tokenizer)
+
+
+def _transform(prepare) -> Callable[[Image.Image], np.ndarray]:
+    """Return torchvision's steps of a preparation, of which the last two make numbers
+    of bytes, as one that can also give the bytes.
+    """
+    from torchvision.transforms import Compose
+
+    resize, normalise = (
+        Compose(steps) for steps in (prepare.transforms[:-2], prepare.transforms[-2:])
+    )
+    return byte_pictures.in_two_steps(
+        lambda image: prepare(image).numpy(),
+        lambda image: np.asarray(resize(image)).transpose(2, 0, 1),
+        lambda image: normalise(image).numpy(),
     )
 
 

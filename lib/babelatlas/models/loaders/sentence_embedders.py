@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from babelatlas.models.checkpoint import Checkpoint
+from babelatlas.models.clamping import check_precision
 from babelatlas.models.encoder import casting, short_of_memory, type_of_weights
 from babelatlas.models.loaders import huggingface, user_model
 
@@ -51,6 +52,7 @@ def load(
                 "mismatched_keys": report.mismatched_keys,
             }
             huggingface.check_loaded(checkpoint, folder, missing)
+        check_precision(entry.name, model, precision)
         return model.to(dtype).eval()
 
     checkpoint.find_file("modules.json")
