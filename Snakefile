@@ -4,6 +4,7 @@ import json
 import os
 import re
 import sys
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 

@@ -30,13 +30,13 @@ rule book:
         pages=[page(name) for name in study.all_pages()],
         folders=FOLDERS,
         prose=[
-            os.path.relpath(path)
+            from_here(path)
             for path in sorted((HERE / "book").rglob("*"))
             if path.is_file()
         ],
         contents=[HERE / name for name in ("_config.yml", "_toc.yml", "CITATION.cff")],
         code=[
-            os.path.relpath(path)
+            from_here(path)
             for path in notebooks.module_files("atlas_study.workflow.book")
         ],
     output:

@@ -2,6 +2,7 @@
 
 # Of the page that a first run renders before all else, and of its chapter.
 EARLY = 100
+first = study.first_page()
 
 for chapter in study.chapters:
     study.jobs[chapter] = study.chapter_jobs(chapter)
@@ -28,6 +29,6 @@ for chapter in study.chapters:
             **told(chapter, stage=False, **study.places(chapter)),
         resources:
             gpu=0,
-        priority: EARLY if chapter == study.first_page() else 0
+        priority: EARLY if chapter == first else 0
         shell:
             RUN_NOTEBOOK

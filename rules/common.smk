@@ -24,13 +24,17 @@ def log_of(name):
     return at(f"logs/{name}.txt")
 
 
+# Most notebooks need the same files.
+from_here = cache(os.path.relpath)
+
+
 def code(name):
     "Return a notebook, the modules that it imports and the shipped data that it lists."
     try:
         files = notebooks.sources(study.notebook(name))
     except InputError as error:
         sys.exit(str(error))
-    return [os.path.relpath(file) for file in files]
+    return [from_here(file) for file in files]
 
 
 def only(rule):

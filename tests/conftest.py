@@ -56,6 +56,16 @@ def tracked(*patterns: str) -> list[Path]:
     return sorted(file for file in files if file in fitting or not patterns)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def words_of_pytest():
+    """The words with which pytest was called are none of Snakemake's, whose -n asks for
+    a dry run.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", sys.argv[:1])
+        yield
+
+
 @pytest.fixture(autouse=True)
 def study_alone(monkeypatch):
     """What a test's config adds to the models, data sets and languages is gone after
