@@ -2,9 +2,8 @@
 more, Slurm runs it as well.
 """
 
-import os
+import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -12,12 +11,15 @@ import yaml
 
 import fault_runs
 import faults
+import real_slurm
 from atlas_study.workflow import config as configs
+from atlas_study.workflow import earlier_jobs
 from conftest import ROOT, snakemake
 from test_project import pins
 from workflow.test_plan import jobs
 
 RUN = Path("results") / "tiny"
+SLURM = ROOT / "config" / "slurm" / "config.yaml"
 QUIET = ["--quiet", "rules", "host", "reason"]
 
 
@@ -145,40 +147,86 @@ def test_failed_jobs_do_not_stop_the_others_and_their_logs_are_shown(tmp_path):
     ), said
 
 
+def profile_of(folder: Path, **more: str) -> Path:
+    """The profile for Slurm with more default resources, in a hurry to see what ended."""
+    path = folder / "profile" / "config.yaml"
+    path.parent.mkdir()
+    settings = yaml.safe_load(SLURM.read_text(encoding="utf-8"))
+    settings["default-resources"] |= more
+    hurry = {"slurm-init-seconds-before-status-checks": 1, "latency-wait": 5}
+    path.write_text(yaml.safe_dump(settings | hurry), encoding="utf-8")
+    return path.parent
+
+
 @pytest.mark.slow
-@pytest.mark.skipif(
-    not find_spec("snakemake_executor_plugin_slurm"),
-    reason="pip install -r requirements-cluster.txt",
-)
-def test_slurm_runs_the_grid_and_asks_for_a_gpu(tmp_path, monkeypatch):
-    programs, queue = tmp_path / "bin", tmp_path / "queue"
-    programs.mkdir()
-    queue.mkdir()
-    for name in (
-        "sbatch",
-        "srun",
-        "sacct",
-        "squeue",
-        "sinfo",
-        "scontrol",
-        "sacctmgr",
-        "sshare",
-        "scancel",
-    ):
-        call = (
-            f'exec {sys.executable} -S {ROOT / "tests" / "fake_slurm.py"} {name} "$@"'
-        )
-        (programs / name).write_text(f"#!/bin/sh\n{call}\n", encoding="utf-8")
-        (programs / name).chmod(0o755)
-    monkeypatch.setenv("PATH", str(programs), prepend=os.pathsep)
-    monkeypatch.setenv("FAKE_SLURM", str(queue))
-    hurry = ["--slurm-init-seconds-before-status-checks", "1", "--latency-wait", "5"]
-    few(tmp_path, "--profile", ROOT / "config" / "slurm", *hurry)
-    asked = [note.read_text(encoding="utf-8") for note in queue.glob("*.asked")]
-    assert len(asked) == 3
-    (gpu,) = [words for words in asked if "rule_retrieval" in words]
-    assert "--gpus=1" in gpu.splitlines()
-    assert not any("--gpus" in words for words in asked if "rule_chapter" in words)
+def test_slurm_runs_the_grid_and_each_job_gets_what_the_profile_asks_for(tmp_path):
+    real_slurm.require()
+    account = {"slurm_account": "tests", "slurm_partition": "tests"}
+    few(tmp_path, "--profile", profile_of(tmp_path, **account))
+
+    jobs = real_slurm.submitted(tmp_path)
+    ended = {job["Comment"]: job["JobState"] for job in jobs}
+    assert ended == {
+        "rule_retrieval_wildcards_msiglip-b16_xm3600": "FAILED",
+        "rule_chapter_12_working_languages": "FAILED",
+        "rule_chapter_23_translated_captions": "COMPLETED",
+    }
+    asked = {
+        (job["TRES"], job["TimeLimit"], job.get("TresPerJob", ""))
+        for job in jobs
+        if "retrieval" in job["Comment"]
+    }
+    assert asked == {
+        ("cpu=8,mem=62.50G,node=1,billing=8", "12:00:00", "gres:gpu:1"),
+    }
+    asked = {
+        (job["TRES"], job["TimeLimit"], job.get("TresPerJob", ""))
+        for job in jobs
+        if "chapter" in job["Comment"]
+    }
+    assert asked == {("cpu=2,mem=8000M,node=1,billing=2", "01:00:00", "")}
+    assert {(job["Account"], job["Partition"]) for job in jobs} == {("tests", "tests")}
+    # A call that came after a killed one would know all of them by name and folder.
+    queue = real_slurm.call(
+        "squeue", "--states=all", "--noheader", f"--format={earlier_jobs.COLUMNS}"
+    )
+    known = earlier_jobs.of_folder(queue, tmp_path)
+    assert {job.number for job in known} == {job["JobId"] for job in jobs}
+
+
+KILLED = """
+rule all:
+    input: "long.txt", "short.txt"
+
+rule long:
+    output: "long.txt"
+    shell: "scancel $SLURM_JOB_ID; sleep 300; touch {output}"
+
+rule short:
+    output: "short.txt"
+    shell: "touch {output}"
+"""
+
+
+@pytest.mark.slow
+def test_a_job_that_slurm_ends_is_a_failed_one_and_the_others_go_on(tmp_path):
+    real_slurm.require()
+    (tmp_path / "Snakefile").write_text(KILLED, encoding="utf-8")
+    words = ["--profile", profile_of(tmp_path), "--keep-going", "--nolock"]
+    done = subprocess.run(
+        [sys.executable, "-m", "snakemake", *words],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 1
+    assert "Error in rule long" in done.stderr
+    assert (tmp_path / "short.txt").exists()
+    assert not (tmp_path / "long.txt").exists()
+    states = {job["Comment"]: job["JobState"] for job in real_slurm.submitted(tmp_path)}
+    assert states == {"rule_long": "CANCELLED", "rule_short": "COMPLETED"}
 
 
 def test_the_plugins_pins_do_not_contradict_the_lock():
