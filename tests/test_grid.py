@@ -14,12 +14,11 @@ import faults
 import real_slurm
 from atlas_study.workflow import config as configs
 from atlas_study.workflow import earlier_jobs
-from conftest import ROOT, snakemake
+from conftest import ROOT, locked_run, snakemake
 from test_project import pins
 from workflow.test_plan import jobs
 
 RUN = Path("results") / "tiny"
-SLURM = ROOT / "config" / "slurm" / "config.yaml"
 QUIET = ["--quiet", "rules", "host", "reason"]
 
 
@@ -147,49 +146,42 @@ def test_failed_jobs_do_not_stop_the_others_and_their_logs_are_shown(tmp_path):
     ), said
 
 
-def profile_of(folder: Path, **more: str) -> Path:
-    """The profile for Slurm with more default resources, in a hurry to see what ended."""
-    path = folder / "profile" / "config.yaml"
-    path.parent.mkdir()
-    settings = yaml.safe_load(SLURM.read_text(encoding="utf-8"))
-    settings["default-resources"] |= more
-    hurry = {"slurm-init-seconds-before-status-checks": 1, "latency-wait": 5}
-    path.write_text(yaml.safe_dump(settings | hurry), encoding="utf-8")
-    return path.parent
+def asked(job: dict[str, str]) -> tuple[str, str, str]:
+    """What a job asked Slurm for: processors and memory, time, GPUs."""
+    return job["TRES"], job["TimeLimit"], job.get("TresPerJob", "")
 
 
 @pytest.mark.slow
-def test_slurm_runs_the_grid_and_each_job_gets_what_the_profile_asks_for(tmp_path):
-    real_slurm.require()
+def test_slurm_makes_a_book_in_spite_of_failed_steps_and_gives_jobs_what_they_ask_for(
+    tmp_path, slurm
+):
     account = {"slurm_account": "tests", "slurm_partition": "tests"}
-    few(tmp_path, "--profile", profile_of(tmp_path, **account))
+    config = given(tmp_path, **FEW, images={"xm3600": str(tmp_path)})
+    profile = real_slurm.profile(tmp_path / "profile", **account)
+    done = locked_run(tmp_path, config, "--profile", profile)
+    said = done.stdout + done.stderr
+    assert done.returncode == 1, said
+    assert "2 steps of this run failed" in said
+    pages = {page.stem for page in (tmp_path / "_build" / "html").glob("*.html")}
+    assert {"index", "23_translated_captions", "failed-steps"} <= pages
+    assert "12_working_languages" not in pages
 
     jobs = real_slurm.submitted(tmp_path)
-    ended = {job["Comment"]: job["JobState"] for job in jobs}
-    assert ended == {
-        "rule_retrieval_wildcards_msiglip-b16_xm3600": "FAILED",
-        "rule_chapter_12_working_languages": "FAILED",
-        "rule_chapter_23_translated_captions": "COMPLETED",
-    }
-    asked = {
-        (job["TRES"], job["TimeLimit"], job.get("TresPerJob", ""))
-        for job in jobs
-        if "retrieval" in job["Comment"]
-    }
-    assert asked == {
-        ("cpu=8,mem=62.50G,node=1,billing=8", "12:00:00", "gres:gpu:1"),
-    }
-    asked = {
-        (job["TRES"], job["TimeLimit"], job.get("TresPerJob", ""))
-        for job in jobs
-        if "chapter" in job["Comment"]
-    }
-    assert asked == {("cpu=2,mem=8000M,node=1,billing=2", "01:00:00", "")}
+    retrieval = [job for job in jobs if "rule_retrieval" in job["Comment"]]
+    assert {job["JobState"] for job in retrieval} == {"FAILED"}
+    one_gpu = ("cpu=8,mem=62.50G,node=1,billing=8", "12:00:00", "gres:gpu:1")
+    assert {*map(asked, retrieval)} == {one_gpu}
+
+    # Three chapters are one job; after one of them has failed, the rest are another.
+    chapters = [job for job in jobs if "chapter_" in job["Comment"]]
+    assert [job["JobState"] for job in chapters] == ["FAILED", "COMPLETED"]
+    three_hours = ("cpu=2,mem=8000M,node=1,billing=2", "03:00:00", "")
+    assert asked(chapters[0]) == three_hours
+
     assert {(job["Account"], job["Partition"]) for job in jobs} == {("tests", "tests")}
     # A call that came after a killed one would know all of them by name and folder.
-    queue = real_slurm.call(
-        "squeue", "--states=all", "--noheader", f"--format={earlier_jobs.COLUMNS}"
-    )
+    columns = f"--format={earlier_jobs.COLUMNS}"
+    queue = real_slurm.call("squeue", "--states=all", "--noheader", columns)
     known = earlier_jobs.of_folder(queue, tmp_path)
     assert {job.number for job in known} == {job["JobId"] for job in jobs}
 
@@ -209,10 +201,10 @@ rule short:
 
 
 @pytest.mark.slow
-def test_a_job_that_slurm_ends_is_a_failed_one_and_the_others_go_on(tmp_path):
-    real_slurm.require()
+def test_a_job_that_slurm_ends_is_a_failed_one_and_the_others_go_on(tmp_path, slurm):
     (tmp_path / "Snakefile").write_text(KILLED, encoding="utf-8")
-    words = ["--profile", profile_of(tmp_path), "--keep-going", "--nolock"]
+    profile = real_slurm.profile(tmp_path / "profile")
+    words = ["--profile", profile, "--keep-going", "--nolock"]
     done = subprocess.run(
         [sys.executable, "-m", "snakemake", *words],
         cwd=tmp_path,
@@ -260,4 +252,15 @@ def test_a_profile_names_rules_that_there_are(profile):
     assert {
         *settings["set-resources"],
         *settings.get("set-threads", {}),
+        *settings.get("groups", {}),
     } <= chapters | stages
+
+
+def test_on_slurm_each_chapter_is_in_a_group_or_asks_for_more_memory_by_itself():
+    settings = yaml.safe_load(real_slurm.PROFILE.read_text(encoding="utf-8"))
+    grouped = settings["groups"]
+    assert {*grouped.values()} == {*settings["group-components"]}
+    alone = {name for name in settings["set-resources"] if name.startswith("chapter_")}
+    assert not alone & {*grouped}
+    files = (ROOT / "notebooks" / "chapters").glob("*.ipynb")
+    assert {*grouped} | alone == {f"chapter_{path.stem}" for path in files}

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-import real_slurm
 from atlas_study.workflow import earlier_jobs
 from babelatlas.base.errors import InputError
 from conftest import ROOT
@@ -108,8 +107,9 @@ def until(happened, seconds: float, what: str) -> None:
 
 
 @pytest.mark.slow
-def test_after_a_killed_submitter_no_output_is_made_by_two_jobs_at_once(tmp_path):
-    real_slurm.require()
+def test_after_a_killed_submitter_no_output_is_made_by_two_jobs_at_once(
+    tmp_path, slurm
+):
     (tmp_path / "profile").mkdir()
     (tmp_path / "profile" / "config.yaml").write_text(PROFILE, encoding="utf-8")
     (tmp_path / "Snakefile").write_text(textwrap.dedent(WORKFLOW), encoding="utf-8")

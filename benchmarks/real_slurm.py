@@ -1,17 +1,14 @@
-"""The real Slurm of one node that tests/slurm_start.sh starts, for the tests that submit to it."""
+"""The real Slurm of one node that tests/slurm_start.sh starts, for tests and faults."""
 
 import shutil
 import subprocess
 from importlib.util import find_spec
 from pathlib import Path
 
-import pytest
+import yaml
 
-
-def require() -> None:
-    """Skip the test that calls this where it cannot submit to that Slurm."""
-    if reason := absent():
-        pytest.skip(reason)
+ROOT = Path(__file__).resolve().parents[1]
+PROFILE = ROOT / "config" / "slurm" / "config.yaml"
 
 
 def absent() -> str:
@@ -33,6 +30,21 @@ def absent() -> str:
     if not any(state in answers[1] for state in ("idle", "mix", "comp")):
         return "no node of Slurm is idle"
     return ""
+
+
+def profile(folder: Path, **resources: str) -> Path:
+    """Write the study's profile for Slurm, in a hurry to see which jobs have ended, to
+    `folder`, and return that.
+
+    `resources`: what each job asks for besides, as slurm_account.
+    """
+    settings = yaml.safe_load(PROFILE.read_text(encoding="utf-8"))
+    settings["default-resources"] |= resources
+    hurry = {"slurm-init-seconds-before-status-checks": 1, "latency-wait": 5}
+    folder.mkdir(exist_ok=True)
+    text = yaml.safe_dump(settings | hurry)
+    (folder / "config.yaml").write_text(text, encoding="utf-8")
+    return folder
 
 
 def call(*words: str) -> str:
