@@ -22,7 +22,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import real_slurm
 from fault_runs import (
+    PATIENCE,
     ROOT,
     Study,
     asked,
@@ -38,6 +40,7 @@ from fault_runs import (
     same,
     start,
     wait_for_work,
+    written_twice,
 )
 
 FREE = 1_600_000  # bytes that a full disk has left at most
@@ -332,6 +335,39 @@ def two_runs_unlocked(
     return judged(study, jobs, names, began, finished, "")
 
 
+def submitter_killed(
+    study: Study, jobs: dict, chance: random.Random
+) -> tuple[str, str]:
+    """Kill the process that submits to Slurm while its jobs are at work, and call it
+    again.
+    """
+    if reason := real_slurm.absent():
+        return "skipped", reason
+    profile = real_slurm.profile(study.disturbed.with_name("profile"))
+    more = ["--profile", str(profile)]
+    kinds = [chance.choice(["labels", "evaluation"]), "chapters", "book"]
+    names, finished, began = begun(study, jobs, chance, kinds)
+    first = start(study, names, more=more)
+    wait_for_work(first, study, jobs, began)
+    time.sleep(chance.uniform(0, 4))
+    os.killpg(first.pid, signal.SIGKILL)
+    first.wait()
+
+    second, twice = start(study, names, more=more), set()
+    last = time.monotonic() + PATIENCE
+    while second.poll() is None and time.monotonic() < last:
+        twice |= written_twice(study.disturbed)
+        time.sleep(0.2)
+    complete(second, study)
+    text = said(study.disturbed).read_text(encoding="utf-8")
+    outcome, note = judged(study, jobs, names, began, finished, "")
+    if twice:
+        return "lost", f"two jobs at once wrote {', '.join(sorted(twice))}"
+    if outcome == "recovered" and "an earlier call had left" not in text:
+        return "skipped", "no job was left when the submitter was killed"
+    return outcome, note
+
+
 def two_notebooks(study: Study, jobs: dict, chance: random.Random) -> tuple[str, str]:
     """Run one notebook twice at once, both with the same output."""
     place = study.disturbed.with_name("scratch")
@@ -602,6 +638,7 @@ CASES = [
     Case("clock set back", "any", clock_back),
     Case("two runs in one folder", "any", two_runs),
     Case("two runs in one folder, lock bypassed", "any", two_runs_unlocked),
+    Case("submitter to Slurm killed", "any", submitter_killed),
     Case("one notebook run twice at once", "labels", two_notebooks),
     Case("download cut", "download", download_cut),
     Case("download killed", "download", download_killed),

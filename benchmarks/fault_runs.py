@@ -231,9 +231,12 @@ def start(
     targets: list[str] = (),
     locked: bool = True,
     folder: Path | None = None,
+    more: list[str] = (),
 ) -> subprocess.Popen:
     """Start a run as `make book` does, in a process group of its own; what it says goes
     next to its folder.
+
+    `more`: further words of Snakemake's command line.
     """
     folder = folder or study.disturbed
     words = [
@@ -254,7 +257,7 @@ def start(
         "--keep-going",
     ]
     words += ["--retries", "9", "--quiet", "rules", "host", "reason"]
-    words += ["--rerun-triggers", "mtime", "params", "input", "code"]
+    words += ["--rerun-triggers", "mtime", "params", "input", "code", *more]
     with said(folder).open("w", encoding="utf-8") as file:
         return subprocess.Popen(
             [str(word) for word in words],
@@ -287,6 +290,20 @@ def processes(folder: Path) -> list[int]:
         except OSError:  # ended meanwhile, or another user's
             continue
     return found
+
+
+def written_twice(folder: Path) -> set[str]:
+    """Return the logs of a run of `folder` that two notebooks write at this moment."""
+    logs = []
+    for process in processes(folder):
+        try:
+            line = Path(f"/proc/{process}/cmdline").read_text(encoding="utf-8")
+        except OSError:  # ended meanwhile
+            continue
+        words = line.split("\0")
+        if words[1:3] == ["-m", "atlas_study.workflow.run_notebook"]:
+            logs.append(words[words.index("--log") + 1])
+    return {log for log in logs if logs.count(log) > 1}
 
 
 def kill_run(run: subprocess.Popen, folder: Path) -> float:

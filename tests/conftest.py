@@ -167,7 +167,9 @@ def snakemake(
     )
 
 
-def locked_run(folder: Path, config: Path) -> subprocess.CompletedProcess:
+def locked_run(
+    folder: Path, config: Path, *arguments: str
+) -> subprocess.CompletedProcess:
     """Run a config in `folder` by the command that `make book` calls; return what it
     printed and its exit status.
     """
@@ -191,6 +193,7 @@ def locked_run(folder: Path, config: Path) -> subprocess.CompletedProcess:
         "rules",
         "host",
         "reason",
+        *arguments,
     ]
     variables = {
         "OMP_NUM_THREADS": "1",
@@ -215,6 +218,15 @@ def mirror() -> Path:
     if not MIRROR.is_dir():
         pytest.skip(f"no copy of the public data in {MIRROR} (set BABELATLAS_MIRROR)")
     return MIRROR
+
+
+@pytest.fixture(scope="session")
+def slurm() -> None:
+    """A real Slurm that jobs can be submitted to; without it a test skips and says why."""
+    import real_slurm
+
+    if reason := real_slurm.absent():
+        pytest.skip(reason)
 
 
 @pytest.fixture(scope="session")

@@ -123,6 +123,30 @@ def test_a_killed_run_is_waited_for_until_its_last_process_has_ended(tmp_path):
     assert fault_runs.processes(tmp_path) == []
 
 
+def test_two_notebooks_at_work_on_one_step_are_seen(tmp_path):
+    place = tmp_path / "atlas_study" / "workflow"
+    place.mkdir(parents=True)
+    for folder in (place, place.parent):
+        (folder / "__init__.py").touch()
+    (place / "run_notebook.py").write_text(
+        "import time; time.sleep(60)", encoding="utf-8"
+    )
+    words = [sys.executable, "-m", "atlas_study.workflow.run_notebook", "--log"]
+    settings = fault_runs.environment(tmp_path) | {"PYTHONPATH": str(tmp_path)}
+    runs = [
+        subprocess.Popen([*words, log], env=settings) for log in ("a", "b", "a", "c")
+    ]
+    try:
+        assert fault_runs.written_twice(tmp_path) == {"a"}
+        runs[0].kill()
+        runs[0].wait()
+        assert fault_runs.written_twice(tmp_path) == set()
+    finally:
+        for run in runs:
+            run.kill()
+            run.wait()
+
+
 def test_a_kill_counts_once_in_all_and_for_each_kind_that_was_at_work():
     kills = [
         {

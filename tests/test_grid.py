@@ -2,9 +2,8 @@
 more, Slurm runs it as well.
 """
 
-import os
+import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -12,8 +11,10 @@ import yaml
 
 import fault_runs
 import faults
+import real_slurm
 from atlas_study.workflow import config as configs
-from conftest import ROOT, snakemake
+from atlas_study.workflow import earlier_jobs
+from conftest import ROOT, locked_run, snakemake
 from test_project import pins
 from workflow.test_plan import jobs
 
@@ -145,40 +146,79 @@ def test_failed_jobs_do_not_stop_the_others_and_their_logs_are_shown(tmp_path):
     ), said
 
 
+def asked(job: dict[str, str]) -> tuple[str, str, str]:
+    """What a job asked Slurm for: processors and memory, time, GPUs."""
+    return job["TRES"], job["TimeLimit"], job.get("TresPerJob", "")
+
+
 @pytest.mark.slow
-@pytest.mark.skipif(
-    not find_spec("snakemake_executor_plugin_slurm"),
-    reason="pip install -r requirements-cluster.txt",
-)
-def test_slurm_runs_the_grid_and_asks_for_a_gpu(tmp_path, monkeypatch):
-    programs, queue = tmp_path / "bin", tmp_path / "queue"
-    programs.mkdir()
-    queue.mkdir()
-    for name in (
-        "sbatch",
-        "srun",
-        "sacct",
-        "squeue",
-        "sinfo",
-        "scontrol",
-        "sacctmgr",
-        "sshare",
-        "scancel",
-    ):
-        call = (
-            f'exec {sys.executable} -S {ROOT / "tests" / "fake_slurm.py"} {name} "$@"'
-        )
-        (programs / name).write_text(f"#!/bin/sh\n{call}\n", encoding="utf-8")
-        (programs / name).chmod(0o755)
-    monkeypatch.setenv("PATH", str(programs), prepend=os.pathsep)
-    monkeypatch.setenv("FAKE_SLURM", str(queue))
-    hurry = ["--slurm-init-seconds-before-status-checks", "1", "--latency-wait", "5"]
-    few(tmp_path, "--profile", ROOT / "config" / "slurm", *hurry)
-    asked = [note.read_text(encoding="utf-8") for note in queue.glob("*.asked")]
-    assert len(asked) == 3
-    (gpu,) = [words for words in asked if "rule_retrieval" in words]
-    assert "--gpus=1" in gpu.splitlines()
-    assert not any("--gpus" in words for words in asked if "rule_chapter" in words)
+def test_slurm_makes_a_book_in_spite_of_failed_steps_and_gives_jobs_what_they_ask_for(
+    tmp_path, slurm
+):
+    account = {"slurm_account": "tests", "slurm_partition": "tests"}
+    config = given(tmp_path, **FEW, images={"xm3600": str(tmp_path)})
+    profile = real_slurm.profile(tmp_path / "profile", **account)
+    done = locked_run(tmp_path, config, "--profile", profile)
+    said = done.stdout + done.stderr
+    assert done.returncode == 1, said
+    assert "2 steps of this run failed" in said
+    pages = {page.stem for page in (tmp_path / "_build" / "html").glob("*.html")}
+    assert {"index", "23_translated_captions", "failed-steps"} <= pages
+    assert "12_working_languages" not in pages
+
+    jobs = real_slurm.submitted(tmp_path)
+    retrieval = [job for job in jobs if "rule_retrieval" in job["Comment"]]
+    assert {job["JobState"] for job in retrieval} == {"FAILED"}
+    one_gpu = ("cpu=8,mem=62.50G,node=1,billing=8", "12:00:00", "gres:gpu:1")
+    assert {*map(asked, retrieval)} == {one_gpu}
+
+    # Three chapters are one job; after one of them has failed, the rest are another.
+    chapters = [job for job in jobs if "chapter_" in job["Comment"]]
+    assert [job["JobState"] for job in chapters] == ["FAILED", "COMPLETED"]
+    three_hours = ("cpu=2,mem=8000M,node=1,billing=2", "03:00:00", "")
+    assert asked(chapters[0]) == three_hours
+
+    assert {(job["Account"], job["Partition"]) for job in jobs} == {("tests", "tests")}
+    # A call that came after a killed one would know all of them by name and folder.
+    columns = f"--format={earlier_jobs.COLUMNS}"
+    queue = real_slurm.call("squeue", "--states=all", "--noheader", columns)
+    known = earlier_jobs.of_folder(queue, tmp_path)
+    assert {job.number for job in known} == {job["JobId"] for job in jobs}
+
+
+KILLED = """
+rule all:
+    input: "long.txt", "short.txt"
+
+rule long:
+    output: "long.txt"
+    shell: "scancel $SLURM_JOB_ID; sleep 300; touch {output}"
+
+rule short:
+    output: "short.txt"
+    shell: "touch {output}"
+"""
+
+
+@pytest.mark.slow
+def test_a_job_that_slurm_ends_is_a_failed_one_and_the_others_go_on(tmp_path, slurm):
+    (tmp_path / "Snakefile").write_text(KILLED, encoding="utf-8")
+    profile = real_slurm.profile(tmp_path / "profile")
+    words = ["--profile", profile, "--keep-going", "--nolock"]
+    done = subprocess.run(
+        [sys.executable, "-m", "snakemake", *words],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 1
+    assert "Error in rule long" in done.stderr
+    assert (tmp_path / "short.txt").exists()
+    assert not (tmp_path / "long.txt").exists()
+    states = {job["Comment"]: job["JobState"] for job in real_slurm.submitted(tmp_path)}
+    assert states == {"rule_long": "CANCELLED", "rule_short": "COMPLETED"}
 
 
 def test_the_plugins_pins_do_not_contradict_the_lock():
@@ -212,4 +252,15 @@ def test_a_profile_names_rules_that_there_are(profile):
     assert {
         *settings["set-resources"],
         *settings.get("set-threads", {}),
+        *settings.get("groups", {}),
     } <= chapters | stages
+
+
+def test_on_slurm_each_chapter_is_in_a_group_or_asks_for_more_memory_by_itself():
+    settings = yaml.safe_load(real_slurm.PROFILE.read_text(encoding="utf-8"))
+    grouped = settings["groups"]
+    assert {*grouped.values()} == {*settings["group-components"]}
+    alone = {name for name in settings["set-resources"] if name.startswith("chapter_")}
+    assert not alone & {*grouped}
+    files = (ROOT / "notebooks" / "chapters").glob("*.ipynb")
+    assert {*grouped} | alone == {f"chapter_{path.stem}" for path in files}

@@ -3,13 +3,11 @@ submitted again.
 """
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import textwrap
 import time
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -79,19 +77,6 @@ def test_the_profile_says_whether_jobs_go_to_slurm():
     assert not earlier_jobs.submits_to_slurm(ROOT / "config" / "kubernetes")
 
 
-def no_slurm() -> str:
-    """Why nothing can be submitted to a real Slurm here; "" where it can."""
-    if not find_spec("snakemake_executor_plugin_slurm"):
-        return "pip install -r requirements-cluster.txt"
-    if not shutil.which("sinfo"):
-        return "no Slurm here: tests/slurm_start.sh starts one"
-    answer = subprocess.run(["sinfo", "--noheader"], capture_output=True, text=True)
-    return (
-        "" if "idle" in answer.stdout or "mix" in answer.stdout else "no node is idle"
-    )
-
-
-NO_SLURM = no_slurm()
 # Each of two jobs notes when it begins and when it ends.
 WORKFLOW = """
 rule all:
@@ -122,8 +107,9 @@ def until(happened, seconds: float, what: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(bool(NO_SLURM), reason=NO_SLURM)
-def test_after_a_killed_submitter_no_output_is_made_by_two_jobs_at_once(tmp_path):
+def test_after_a_killed_submitter_no_output_is_made_by_two_jobs_at_once(
+    tmp_path, slurm
+):
     (tmp_path / "profile").mkdir()
     (tmp_path / "profile" / "config.yaml").write_text(PROFILE, encoding="utf-8")
     (tmp_path / "Snakefile").write_text(textwrap.dedent(WORKFLOW), encoding="utf-8")

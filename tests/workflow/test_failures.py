@@ -43,6 +43,12 @@ def test_a_step_failed_where_its_log_says_so_or_has_no_end(tmp_path):
     ]
 
 
+def test_a_step_that_never_began_since_another_one_failed_has_not_failed(tmp_path):
+    run = logs(tmp_path, after="", bad="failed: 13_x: No such table.\n")
+    assert failures.failed(run, ["after", "bad"]) == [Failure("bad", "No such table.")]
+    assert failures.failed(run, ["after"]) == [Failure("after", "It never began.")]
+
+
 def test_of_an_error_in_a_cell_the_reason_is_its_last_line(tmp_path):
     text = (
         "failed: 13_x: The notebook 13_x stopped in this cell:\n    a = 1 /"

@@ -82,6 +82,21 @@ def test_a_failed_step_is_one_line_with_its_reason_and_its_log(
     )
 
 
+def test_a_step_that_ended_well_is_not_called_failed_with_the_others_of_its_job(
+    handler, capsys, tmp_path
+):
+    logs = {"good": "on x\ndone: 3 s\n", "bad": "on x\nfailed: bad: No.\n", "after": ""}
+    for name, text in logs.items():
+        log = tmp_path / f"{name}.txt"
+        log.write_text(text, encoding="utf-8")
+        handler.emit(record(LogEvent.JOB_ERROR, rule_name=name, log=[str(log)]))
+    said = capsys.readouterr().err.splitlines()
+    assert [line.partition(" (")[0] for line in said] == [
+        "  failed: bad: No.",
+        "  failed: after: It never began.",
+    ]
+
+
 def test_warnings_and_errors_of_the_scheduler_are_passed_on_and_its_talk_is_not(
     handler, capsys
 ):

@@ -88,10 +88,7 @@ def logs_since(folder: str | os.PathLike, began: float) -> dict[str, list[str]]:
     """
     files = sorted(Path(folder, "logs").glob("*.txt"))
     recent = [file for file in files if file.stat().st_mtime >= began]
-    return {
-        file.stem: file.read_text(encoding="utf-8", errors="replace").splitlines()
-        for file in recent
-    }
+    return {file.stem: step_logs.lines_of(file) for file in recent}
 
 
 def failed(
@@ -101,7 +98,9 @@ def failed(
     `pages`.
 
     None where the user stopped the run: its log then ends in `STOPPED`. A log with
-    neither an end nor a reason is that of a process that was killed.
+    neither an end nor a reason is that of a process that was killed. Where a job of
+    Slurm has several steps and one fails, those after it never begin, and Snakemake
+    writes an empty log for each: they have not failed, unless nothing else has.
     """
     logs = logs_since(folder, began)
     if any(lines[-1:] == [STOPPED] for lines in logs.values()):
@@ -109,7 +108,8 @@ def failed(
     steps = [
         page for page in pages if page in logs and not step_logs.is_done(logs[page])
     ]
-    return [Failure(page, step_logs.reason(logs[page])) for page in steps]
+    begun = [page for page in steps if logs[page]]
+    return [Failure(page, step_logs.reason(logs[page])) for page in begun or steps]
 
 
 def command(config: str | os.PathLike) -> str:

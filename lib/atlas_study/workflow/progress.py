@@ -153,6 +153,9 @@ class LogHandler(LogHandlerBase):
 
     def _fail(self, record: LogRecord) -> None:
         name, log = _name_and_log(record)
+        if log and step_logs.is_done(step_logs.lines_of(log)):
+            # It ended well, but another step of its job in Slurm's queue failed.
+            return
         reason = step_logs.reason_in(log) if log else "it has no log."
         where = f" (its log: {log})" if log else ""
         _write(f"  failed: {name}: {reason}{where}")

@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+NEVER_BEGAN = "It never began."
+
 
 def is_done(lines: list[str]) -> bool:
     """Return whether a step ended well, by the lines of its log."""
@@ -11,14 +13,21 @@ def is_done(lines: list[str]) -> bool:
 
 def reason_in(log: str | os.PathLike) -> str:
     """Return why a step failed, as its log says."""
+    return reason(lines_of(log))
+
+
+def lines_of(log: str | os.PathLike) -> list[str]:
+    """Return the lines of a step's log; [] of a step that never began."""
     path = Path(log)
     if not path.is_file():
-        return "It never began: its log is not there."
-    return reason(path.read_text(encoding="utf-8", errors="replace").splitlines())
+        return []
+    return path.read_text(encoding="utf-8", errors="replace").splitlines()
 
 
 def reason(lines: list[str]) -> str:
     """Return why a step failed, as its log says."""
+    if not lines:
+        return NEVER_BEGAN
     at = next(
         (number for number, line in enumerate(lines) if line.startswith("failed: ")),
         None,
