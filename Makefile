@@ -12,6 +12,7 @@
 # Each first makes the environment in .venv if it is missing or older than the lock, but for a dry run; nothing else is downloaded.
 
 CONFIG ?= config/demo.yml
+# How many jobs run at once; all: one more than processors, so that these work while a job starts its kernel or writes its page.
 CORES ?= all
 # A cluster's profile, as in: make book CONFIG=config/full.yml PROFILE=config/slurm (see book/cluster.md)
 PROFILE ?=
@@ -65,7 +66,7 @@ SNAKEMAKE = $(BIN)/babelatlas locked -- snakemake $(if $(WANTED),"$(WANTED)") --
 	--rerun-triggers mtime params input code --quiet rules host reason
 # Here: as many jobs as processors and GPUs allow. On a cluster: as its profile says.
 ifeq ($(PROFILE),)
-WHERE := --cores "$$CORES" $${gpus:+--resources gpu=$$gpus}
+WHERE := --cores "$$jobs" $${gpus:+--resources gpu=$$gpus}
 else
 WHERE := --profile "$$PROFILE"
 endif
@@ -93,7 +94,8 @@ book page: $(ENVIRONMENT)
 	@test -f "$$CONFIG" || { printf 'There is no config file %s: give one of %sas CONFIG=...\n' "$$CONFIG" "`ls config/*.yml | tr '\n' ' '`"; exit 1; }
 	@test -z "$$PROFILE" || test -f "$$PROFILE/config.yaml" || { printf 'There is no profile %s/config.yaml: give one of %sas PROFILE=...\n' \
 		"$$PROFILE" "`ls -d config/*/ | tr '\n' ' '`"; exit 1; }
-	@gpus=$${GPUS:-$$($(BIN)/python -c 'from atlas_study.workflow import run_notebook as run; raise SystemExit(run.tell_places())')} || exit 1; $(RUN_ENV) $(SNAKEMAKE) $(WHERE) --configfile "$$CONFIG" $$ARGS
+	@gpus=$${GPUS:-$$($(BIN)/python -c 'from atlas_study.workflow import run_notebook as run; raise SystemExit(run.tell_places())')} || exit 1; \
+	jobs=$$CORES; test "$$jobs" != all || jobs=$$(($$(getconf _NPROCESSORS_ONLN) + 1)); $(RUN_ENV) $(SNAKEMAKE) $(WHERE) --configfile "$$CONFIG" $$ARGS
 	@$(if $(DRY)$(filter --until -U --help -h,$(ARGS)),true,echo "The $@: $$PWD/$(or $(WANTED),_build/html/index.html)")
 
 # Texts are fetched as in the real run, or read below BABELATLAS_MIRROR; ARGS=--one: one model, one language, one data set.

@@ -92,6 +92,12 @@ def test_a_config_reaches_snakemake_as_it_was_given(study):
     )
 
 
+def test_one_job_more_than_processors_runs_at_once(study):
+    done = make(study, "book")
+    assert f"|--cores|{os.cpu_count() + 1}|" in done.stdout
+    assert "|--cores|1|" in make(study, "book", "CORES=1").stdout
+
+
 @pytest.mark.parametrize(
     "form", ["--dry-run", "--dryrun", "-n", "-np", "-pn --until all"]
 )
