@@ -27,8 +27,8 @@ def absent() -> str:
     settings = {name.strip(): value.strip() for name, value in settings.items()}
     if settings.get("ClusterName") != "tests":
         return "the Slurm here is not that of tests/slurm_start.sh"
-    if not any(state in answers[1] for state in ("idle", "mix", "comp")):
-        return "no node of Slurm is idle"
+    if not any(state in answers[1] for state in ("idle", "mix", "alloc", "comp")):
+        return "no node of Slurm is up"
     return ""
 
 
