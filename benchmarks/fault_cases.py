@@ -40,7 +40,6 @@ from fault_runs import (
     same,
     start,
     wait_for_work,
-    written_twice,
 )
 
 FREE = 1_600_000  # bytes that a full disk has left at most
@@ -353,16 +352,17 @@ def submitter_killed(
     os.killpg(first.pid, signal.SIGKILL)
     first.wait()
 
-    second, twice = start(study, names, more=more), set()
+    seen, second = {}, start(study, names, more=more)
     last = time.monotonic() + PATIENCE
     while second.poll() is None and time.monotonic() < last:
-        twice |= written_twice(study.disturbed)
-        time.sleep(0.2)
+        # Slurm forgets a job some minutes after its end.
+        seen |= {job["JobId"]: job for job in real_slurm.submitted(study.disturbed)}
+        time.sleep(1)
     complete(second, study)
     text = said(study.disturbed).read_text(encoding="utf-8")
     outcome, note = judged(study, jobs, names, began, finished, "")
-    if twice:
-        return "lost", f"two jobs at once wrote {', '.join(sorted(twice))}"
+    if twice := real_slurm.at_once([*seen.values()]):
+        return "lost", f"two jobs at once made {', '.join(sorted(twice))}"
     if outcome == "recovered" and "an earlier call had left" not in text:
         return "skipped", "no job was left when the submitter was killed"
     return outcome, note

@@ -292,20 +292,6 @@ def processes(folder: Path) -> list[int]:
     return found
 
 
-def written_twice(folder: Path) -> set[str]:
-    """Return the logs of a run of `folder` that two notebooks write at this moment."""
-    logs = []
-    for process in processes(folder):
-        try:
-            line = Path(f"/proc/{process}/cmdline").read_text(encoding="utf-8")
-        except OSError:  # ended meanwhile
-            continue
-        words = line.split("\0")
-        if words[1:3] == ["-m", "atlas_study.workflow.run_notebook"]:
-            logs.append(words[words.index("--log") + 1])
-    return {log for log in logs if logs.count(log) > 1}
-
-
 def kill_run(run: subprocess.Popen, folder: Path) -> float:
     """End a run's process group at once; return the seconds until its last process, a
     kernel mostly, has ended too.

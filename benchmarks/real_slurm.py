@@ -1,8 +1,10 @@
 """The real Slurm of one node that tests/slurm_start.sh starts, for tests and faults."""
 
+import re
 import shutil
 import subprocess
 from importlib.util import find_spec
+from itertools import combinations
 from pathlib import Path
 
 import yaml
@@ -27,8 +29,8 @@ def absent() -> str:
     settings = {name.strip(): value.strip() for name, value in settings.items()}
     if settings.get("ClusterName") != "tests":
         return "the Slurm here is not that of tests/slurm_start.sh"
-    if not any(state in answers[1] for state in ("idle", "mix", "comp")):
-        return "no node of Slurm is idle"
+    if not any(state in answers[1] for state in ("idle", "mix", "alloc", "comp")):
+        return "no node of Slurm is up"
     return ""
 
 
@@ -62,3 +64,23 @@ def submitted(folder: Path) -> list[dict[str, str]]:
     # No value of the tests' jobs has a blank.
     jobs = [dict(word.partition("=")[::2] for word in line.split()) for line in lines]
     return [job for job in jobs if job.get("WorkDir") == str(folder)]
+
+
+def at_once(jobs: list[dict[str, str]]) -> set[str]:
+    """Return the steps that two jobs, as `submitted` returns them, made at one time."""
+    return {
+        step
+        for one, other in combinations(jobs, 2)
+        if one["StartTime"] < other["EndTime"] and other["StartTime"] < one["EndTime"]
+        for step in steps(one["Comment"]) & steps(other["Comment"])
+    }
+
+
+def steps(comment: str) -> set[str]:
+    """Return the steps of a job, which its comment lists: the chapters of a group, or
+    one step with its wildcards.
+
+    >>> sorted(steps("rule_early_chapter_14_gap_over_time_chapter_30_labels"))
+    ['chapter_14_gap_over_time', 'chapter_30_labels']
+    """
+    return {*re.split("_(?=chapter_)", comment)[1:]} or {comment}

@@ -15,6 +15,7 @@ import fault_cases
 import fault_outcomes
 import fault_runs
 import faults
+import real_slurm
 from babelatlas.base.errors import InputError
 
 JOBS = {
@@ -123,28 +124,22 @@ def test_a_killed_run_is_waited_for_until_its_last_process_has_ended(tmp_path):
     assert fault_runs.processes(tmp_path) == []
 
 
-def test_two_notebooks_at_work_on_one_step_are_seen(tmp_path):
-    place = tmp_path / "atlas_study" / "workflow"
-    place.mkdir(parents=True)
-    for folder in (place, place.parent):
-        (folder / "__init__.py").touch()
-    (place / "run_notebook.py").write_text(
-        "import time; time.sleep(60)", encoding="utf-8"
-    )
-    words = [sys.executable, "-m", "atlas_study.workflow.run_notebook", "--log"]
-    settings = fault_runs.environment(tmp_path) | {"PYTHONPATH": str(tmp_path)}
-    runs = [
-        subprocess.Popen([*words, log], env=settings) for log in ("a", "b", "a", "c")
-    ]
-    try:
-        assert fault_runs.written_twice(tmp_path) == {"a"}
-        runs[0].kill()
-        runs[0].wait()
-        assert fault_runs.written_twice(tmp_path) == set()
-    finally:
-        for run in runs:
-            run.kill()
-            run.wait()
+def test_jobs_of_slurm_that_make_the_same_step_at_once_are_seen():
+    def job(comment: str, began: int, ended: int | str) -> dict[str, str]:
+        ends = ended if isinstance(ended, str) else f"2026-11-29T10:{ended}:00"
+        times = {"StartTime": f"2026-11-29T10:{began}:00", "EndTime": ends}
+        return times | {"Comment": comment}
+
+    labels = job("rule_labels_wildcards_a", 10, 20)
+    chapters = job("rule_early_chapter_14_gap_over_time_chapter_30_labels", 10, 20)
+    later = job("rule_labels_wildcards_a", 20, "Unknown")
+    assert real_slurm.at_once([labels, chapters, later]) == set()
+    meanwhile = job("rule_labels_wildcards_a", 19, "Unknown")
+    one = job("rule_chapter_30_labels", 15, 30)
+    assert real_slurm.at_once([labels, chapters, meanwhile, one]) == {
+        "rule_labels_wildcards_a",
+        "chapter_30_labels",
+    }
 
 
 def test_a_kill_counts_once_in_all_and_for_each_kind_that_was_at_work():
