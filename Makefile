@@ -94,8 +94,9 @@ book page: $(ENVIRONMENT)
 	@test -f "$$CONFIG" || { printf 'There is no config file %s: give one of %sas CONFIG=...\n' "$$CONFIG" "`ls config/*.yml | tr '\n' ' '`"; exit 1; }
 	@test -z "$$PROFILE" || test -f "$$PROFILE/config.yaml" || { printf 'There is no profile %s/config.yaml: give one of %sas PROFILE=...\n' \
 		"$$PROFILE" "`ls -d config/*/ | tr '\n' ' '`"; exit 1; }
-	@gpus=$${GPUS:-$$($(BIN)/python -c 'from atlas_study.workflow import run_notebook as run; raise SystemExit(run.tell_places())')} || exit 1; \
-	jobs=$$CORES; test "$$jobs" != all || jobs=$$(($$(getconf _NPROCESSORS_ONLN) + 1)); $(RUN_ENV) $(SNAKEMAKE) $(WHERE) --configfile "$$CONFIG" $$ARGS
+	@gpus=$${GPUS:-$$($(BIN)/python -m atlas_study.workflow.gpus)} || exit 1; \
+	jobs=$$CORES; test "$$jobs" != all || jobs=$$(($$(getconf _NPROCESSORS_ONLN) + 1)); \
+	$(RUN_ENV) $(SNAKEMAKE) $(WHERE) --configfile "$$CONFIG" $$ARGS
 	@$(if $(DRY)$(filter --until -U --help -h,$(ARGS)),true,echo "The $@: $$PWD/$(or $(WANTED),_build/html/index.html)")
 
 # Texts are fetched as in the real run, or read below BABELATLAS_MIRROR; ARGS=--one: one model, one language, one data set.

@@ -17,7 +17,7 @@ from babelatlas.base.errors import InputError
 from babelatlas.evaluation import embedding, protocol
 from babelatlas.evaluation.batches import Batches
 from babelatlas.models import loading, registry
-from babelatlas.models.encoder import Encoder
+from babelatlas.models.encoder import Encoder, Vectors
 from pretended_card import Card
 
 COLOURS = ["red", "blue", "small", "кошка", "红", ""]
@@ -110,6 +110,15 @@ def test_one_text_without_memory_is_one_sentence(memory, memory_later):
         run(Numbers(memory, memory_later), [3, 3], 10)
 
 
+def test_a_device_that_says_late_that_memory_is_short_raises_a_memory_error():
+    class Lost:
+        def cpu(self):
+            raise torch.OutOfMemoryError("out of memory")
+
+    with pytest.raises(MemoryError):
+        np.asarray(Vectors(Lost(), "mps"))
+
+
 def xlm_roberta(place):
     tiny_openclip.xlm_roberta(place)
     companion = {"text": registry.Source(repository="tiny/text")}
@@ -165,8 +174,7 @@ def test_pictures_go_to_a_gpu_while_the_vectors_of_the_last_ones_come_back(
     tmp_path, monkeypatch
 ):
     encoder = load(*siglip2(tmp_path / "model"))
-    monkeypatch.setattr(embedding, "PICTURES", 2)
-    monkeypatch.setattr(embedding, "PICTURES_GPU", 2)
+    monkeypatch.setattr(embedding, "_pictures_in_batch", lambda encoder: 2)
     paths = [tmp_path / f"{number}.png" for number in range(5)]
     for number, path in enumerate(paths):
         shades = np.random.default_rng(number).integers(0, 256, (40, 50, 3), np.uint8)

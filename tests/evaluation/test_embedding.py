@@ -241,6 +241,26 @@ def test_batches_and_shards_grow_with_the_memory_of_a_gpu(
     assert shapes == [(n_texts, 8)] * (n_in_shard // n_texts) + [(1, 8)]
 
 
+@pytest.mark.parametrize(
+    ("device", "gib", "n_in_batch"),
+    [("cpu", 139, 64), ("mps", 0, 256), ("cuda", 40, 512), ("cuda", 139, 1024)],
+)
+def test_batches_of_pictures_grow_with_the_memory_of_a_gpu(
+    device, gib, n_in_batch, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(embedding, "memory_gib", lambda device: gib)
+    paths = [tmp_path / f"{number}.png" for number in range(n_in_batch + 1)]
+    for number, path in enumerate(paths):
+        Image.new("RGB", (1, 1), (number % 256, number // 256, 0)).save(path)
+    toy = Toy()
+    toy.device = device
+
+    vectors = embedding.embed_images(toy, paths)
+
+    assert toy.batches == [(n_in_batch, 3, 1, 1), (1, 3, 1, 1)]
+    assert vectors[-1].tolist() == [n_in_batch % 256, n_in_batch // 256, 0]
+
+
 def test_the_memory_of_a_gpu_is_what_torch_says_of_that_gpu(monkeypatch):
     sizes = {"cuda": 24 * 2**30, "cuda:1": 80 * 2**30}
     monkeypatch.setattr(

@@ -13,9 +13,7 @@ import os
 import platform
 import re
 import shutil
-import subprocess
 import sys
-import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -23,17 +21,15 @@ from typing import TextIO
 
 import nbformat
 
+from atlas_study.workflow.gpus import VISIBLE, claim_gpu
 from atlas_study.workflow.notebooks import STOPPED, check_parameters
 from babelatlas.base import extras, installed
 from babelatlas.base.errors import InputError, remedy
-from babelatlas.base.gpus import jobs_per_gpu
 
 # Where Snakemake's storage plugin for file systems keeps copies.
 COPIES = ".snakemake/storage/fs/"
-VISIBLE = "CUDA_VISIBLE_DEVICES"
 # Set where the run itself tells what its jobs do (`progress`).
 QUIET = "BABELATLAS_QUIET_JOBS"
-HELD = []  # the lock of this process's GPU, which ends with the process
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -274,68 +270,6 @@ def hand_back(study: Path, place: Path, outputs: list[str]) -> None:
             (place / output).parent.mkdir(parents=True, exist_ok=True)
             copy = shutil.copytree if (study / path).is_dir() else shutil.copy2
             copy(study / path, place / output)
-
-
-def available_gpus() -> list[str]:
-    """Return the GPUs that CUDA_VISIBLE_DEVICES names, where it is set, else the UUIDs
-    of all that nvidia-smi lists.
-    """
-    if VISIBLE in os.environ:
-        return [
-            name
-            for name in map(str.strip, os.environ[VISIBLE].split(","))
-            if name not in ("", "-1")
-        ]
-    words = ["nvidia-smi", "--query-gpu=uuid", "--format=csv,noheader"]
-    with suppress(OSError, subprocess.SubprocessError):
-        return subprocess.run(
-            words, capture_output=True, text=True, timeout=60, check=True
-        ).stdout.split()
-    return []
-
-
-def gpu_places() -> list[str]:
-    """Return each available GPU once for every job that may be on it: the first of all
-    GPUs come before the second of any.
-    """
-    return available_gpus() * jobs_per_gpu()
-
-
-def tell_places() -> int:
-    """Print how many jobs may be on GPUs at once, nothing for none; return the exit
-    status: 1 after telling what is wrong with `JOBS_PER_GPU`.
-    """
-    try:
-        print(len(gpu_places()) or "")
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
-
-
-def claim_gpu(wait: float = 1.0) -> str:
-    """Let this process, and those it starts, see one GPU that has a place free, waiting
-    for it; return its name, "" for none.
-    """
-    from filelock import FileLock, Timeout
-
-    names = available_gpus()
-    # A single one needs no lock: on a cluster "0" is another GPU in every job.
-    while len(names) > 1:
-        for number, name in enumerate(gpu_places()):
-            place = number // len(names)
-            suffix = f"{name}-{place}" if place else name
-            file = f"babelatlas-{os.getuid()}-{suffix}.lock"
-            with suppress(Timeout):
-                lock = FileLock(Path(tempfile.gettempdir(), file))
-                HELD.append(lock.acquire(blocking=False))
-                names = [name]
-                break
-        else:
-            time.sleep(wait)
-    if names:
-        os.environ[VISIBLE] = names[0]
-    return "".join(names)
 
 
 def main(arguments: list[str] | None = None) -> int:

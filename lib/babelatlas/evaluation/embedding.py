@@ -52,6 +52,9 @@ SHARD = 4096
 TOKENS, TOKENS_GPU = 1024, 16384
 TOKENS_PER_GIB, MOST_TOKENS = 2048, 131_072
 PICTURES, PICTURES_GPU = 64, 256
+# A GPU has one picture for so many tokens of its batches, if these are more: one of 224 x
+# 224 pixels has 50 patches of 32 x 32 pixels, or 197 of 16 x 16.
+TOKENS_PER_PICTURE = 128
 # A shard on a GPU has one text for so many tokens of a batch. Prompts have some 12
 # tokens: so a shard is three batches, of which the last alone may be small.
 TOKENS_PER_TEXT = 4
@@ -133,7 +136,7 @@ def embed_images(
     different = list(dict.fromkeys(paths))
     _check_files(different)
     preparation = _preparation(transform, upright)
-    n_in_batch = PICTURES if _on_cpu(encoder) else PICTURES_GPU
+    n_in_batch = _pictures_in_batch(encoder)
     batches = Batches(encoder, "picture", n_in_batch)
 
     def picture(row: int) -> np.ndarray:
@@ -499,6 +502,13 @@ def _text_sizes(encoder: Encoder) -> tuple[int, int]:
         return TOKENS, SHARD
     n_tokens = tokens_in_batch(memory_gib(encoder.device))
     return n_tokens, max(SHARD, n_tokens // TOKENS_PER_TEXT)
+
+
+def _pictures_in_batch(encoder: Encoder) -> int:
+    if _on_cpu(encoder):
+        return PICTURES
+    n_tokens = tokens_in_batch(memory_gib(encoder.device))
+    return max(PICTURES_GPU, n_tokens // TOKENS_PER_PICTURE)
 
 
 def _on_cpu(encoder: Encoder) -> bool:

@@ -134,10 +134,11 @@ class LoadedEncoder(Encoder):
             casting(self.device, self.precision),
             padding.known(batch.without_padding),
         ):
-            # What copies, casts in a step of its own: together torch would cast first,
-            # on the processor, and wait for the copy.
+            # Copied as it is, and cast there: in one step torch casts on the processor.
+            # Only CUDA keeps what a copy reads until it is done.
+            goes_on = self.device.startswith("cuda")
             on_device = [
-                tensor.to(self.device, non_blocking=True) for tensor in batch.tensors
+                tensor.to(self.device, non_blocking=goes_on) for tensor in batch.tensors
             ]
             if batch.is_text:
                 ids, mask = on_device
