@@ -122,6 +122,14 @@ def read_graph(values: dict, without: Iterable[str] = ()):
         return Graph(path, ROOT)
 
 
+@pytest.fixture(scope="session")
+def demo_graph():
+    """The rules and the plan of the demonstration run, for all tests that leave them as
+    they are.
+    """
+    return read_graph(yaml.safe_load((ROOT / "config" / "demo.yml").read_text("utf-8")))
+
+
 def snakemake(
     folder: Path, *arguments: str, config: Path = ROOT / "tests" / "tiny.yml"
 ) -> subprocess.CompletedProcess:

@@ -6,9 +6,7 @@ import ast
 import re
 from functools import cache
 
-from atlas_study.workflow import config as configs
 from babelatlas.base.paths import DATA
-from conftest import ROOT, read_graph
 
 LIBRARY = DATA.parents[1]
 # Built-in functions, and functions of modules by their last name, that run what they
@@ -198,8 +196,8 @@ def test_code_of_a_repository_is_asked_for_by_consent_alone():
         )
 
 
-def test_every_name_in_a_command_of_a_rule_is_quoted():
-    rules = read_graph(configs.read(ROOT / "config" / "demo.yml")).rules
+def test_every_name_in_a_command_of_a_rule_is_quoted(demo_graph):
+    rules = demo_graph.rules
     commands = {name: rule.shellcmd for name, rule in rules.items() if name != "all"}
     assert {"zeroshot", "chapter_00_summary", "book", "page"} <= {*commands}
     for name, command in commands.items():
