@@ -18,9 +18,9 @@ from atlas_study.workflow.graph import Graph
 from babelatlas.base import languages
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import registry as datasets
-from conftest import ROOT, read_graph, snakemake, tracked
+from conftest import ROOT, dry_run, read_graph, snakemake, tracked
 
-QUIET = ("--dry-run", "--quiet", "rules", "host", "reason")
+QUIET = ("--quiet", "rules", "host", "reason")
 
 
 @pytest.fixture
@@ -41,9 +41,7 @@ def planned(folder, values: dict) -> dict[str, int]:
     """The jobs that a dry run of a config plans in a folder."""
     path = folder.with_name(f"{folder.name}.yml")
     path.write_text(yaml.safe_dump(values), encoding="utf-8")
-    done = snakemake(folder, *QUIET, config=path)
-    assert done.returncode == 0, done.stderr
-    return jobs(done.stdout + done.stderr)
+    return jobs(dry_run(folder, *QUIET, config=path))
 
 
 def test_every_output_of_a_stage_is_declared_by_its_notebook(demo_graph):
@@ -740,19 +738,9 @@ def test_files_of_captions_and_of_templates_are_inputs_so_that_a_change_reruns_w
         "retrieval/msiglip-b16_xm3600",
         "protocols/msiglip-b16",
     ]
-    done = snakemake(
-        tmp_path,
-        "--dry-run",
-        "--",
-        *(f"results/demo/{name}.parquet" for name in results),
-        config=path,
-    )
-    assert done.returncode == 0, done.stderr
-    inputs = dict(
-        re.findall(
-            r"^rule (\w+):\n    input: (.*)$", done.stdout + done.stderr, re.MULTILINE
-        )
-    )
+    wanted = [f"results/demo/{name}.parquet" for name in results]
+    printed = dry_run(tmp_path, "--", *wanted, config=path)
+    inputs = dict(re.findall(r"^rule (\w+):\n    input: (.*)$", printed, re.MULTILINE))
     given = {"meta/captions.json", "meta/photo.jpg", "own.csv", "more.parquet"}
     found = {
         rule: given & set(inputs[rule].split(", "))
@@ -783,7 +771,7 @@ def test_nothing_is_left_to_do_after_a_run_and_a_changed_parameter_reruns_only_w
         values["parameters"][notebook] |= parameters
         path = tmp_path / "changed.yml"
         path.write_text(yaml.safe_dump(values), encoding="utf-8")
-        done = snakemake(small_run, *QUIET, config=path)
+        done = snakemake(small_run, "--dry-run", *QUIET, config=path)
         found = set(jobs(done.stdout + done.stderr)) - {"all", "total"}
         assert rules <= found, notebook
         assert not {"senses", "train"} & found or notebook == "61_labels"
