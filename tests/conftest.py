@@ -1,11 +1,14 @@
 """Shared by the tests: the project's folder, and one small run of the whole study."""
 
+import contextlib
+import io
 import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
+from unittest import mock
 
 import pandas as pd
 import pytest
@@ -122,6 +125,14 @@ def read_graph(values: dict, without: Iterable[str] = ()):
         return Graph(path, ROOT)
 
 
+@pytest.fixture(scope="session")
+def demo_graph():
+    """The rules and the plan of the demonstration run, for all tests that leave them as
+    they are.
+    """
+    return read_graph(yaml.safe_load((ROOT / "config" / "demo.yml").read_text("utf-8")))
+
+
 def snakemake(
     folder: Path, *arguments: str, config: Path = ROOT / "tests" / "tiny.yml"
 ) -> subprocess.CompletedProcess:
@@ -165,6 +176,29 @@ def snakemake(
         text=True,
         check=False,
     )
+
+
+def dry_run(folder: Path, *arguments: str, config: Path) -> str:
+    """What Snakemake prints of a dry run in `folder`, which must not fail.
+
+    It is played in this process, which has its libraries: a new one would take seconds
+    to import them.
+    """
+    from snakemake import cli
+
+    words = ["--snakefile", ROOT / "Snakefile", "--configfile", config]
+    words += ["--directory", folder, "--cores", "2", "--nolock", "--dry-run"]
+    words = [os.fspath(word) for word in [*words, *arguments]]
+    printed = io.StringIO()
+    with (
+        mock.patch.object(sys, "argv", ["snakemake", *words]),
+        contextlib.redirect_stdout(printed),
+        contextlib.redirect_stderr(printed),
+        pytest.raises(SystemExit) as ended,
+    ):
+        cli.main(words)
+    assert not ended.value.code, printed.getvalue()
+    return printed.getvalue()
 
 
 def locked_run(

@@ -67,7 +67,8 @@ def private_uses(root: Path) -> list[Use]:
 
 def _uses(module: str, file: Path, known: set[str]) -> list[Use]:
     found, aliases = [], {}
-    for node in ast.walk(parsed(file)):
+    nodes = [*ast.walk(parsed(file))]
+    for node in nodes:
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
             for alias in node.names:
                 aliases[alias.asname or alias.name] = f"{node.module}.{alias.name}"
@@ -77,7 +78,7 @@ def _uses(module: str, file: Path, known: set[str]) -> list[Use]:
                     )
         elif isinstance(node, ast.Import):
             aliases |= {alias.asname or alias.name: alias.name for alias in node.names}
-    for node in ast.walk(parsed(file)):
+    for node in nodes:
         if isinstance(node, ast.Attribute) and is_private(node.attr):
             owner = ast.unparse(node.value)
             if aliases.get(owner) in known:

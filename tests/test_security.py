@@ -6,9 +6,7 @@ import ast
 import re
 from functools import cache
 
-from atlas_study.workflow import config as configs
 from babelatlas.base.paths import DATA
-from conftest import ROOT, read_graph
 
 LIBRARY = DATA.parents[1]
 # Built-in functions, and functions of modules by their last name, that run what they
@@ -84,15 +82,12 @@ ALLOWED = {
 
 @cache
 def nodes() -> list:
-    """Every node of the library's code, with its file."""
-    files = {
-        path: ast.parse(path.read_text(encoding="utf-8"))
-        for path in sorted(LIBRARY.rglob("*.py"))
-    }
+    """Every call and import of the library's code, with its file."""
     return [
         (path.relative_to(LIBRARY).as_posix(), node)
-        for path, tree in files.items()
-        for node in ast.walk(tree)
+        for path in sorted(LIBRARY.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call | ast.Import | ast.ImportFrom)
     ]
 
 
@@ -100,10 +95,31 @@ def nodes() -> list:
 def calls() -> list:
     """Every call of the library: file, what is called ("np.load"), the node."""
     return [
-        (file, ast.unparse(node.func), node)
+        (file, dotted(node.func), node)
         for file, node in nodes()
         if isinstance(node, ast.Call)
     ]
+
+
+def dotted(called: ast.expr) -> str:
+    """The words of what is called; those of names alone without unparsing, which is
+    slow.
+    """
+    names = []
+    inner = called
+    while isinstance(inner, ast.Attribute):
+        names.append(inner.attr)
+        inner = inner.value
+    if not isinstance(inner, ast.Name):
+        return ast.unparse(called)
+    return ".".join([inner.id, *reversed(names)])
+
+
+def test_what_is_called_is_named_as_it_is_written():
+    written = ["f", "np.load", "a.b.c", "f(x).load", "a[0].b", "'x'.join", "(a + b).c"]
+    assert [dotted(ast.parse(f"{one}()").body[0].value.func) for one in written] == (
+        written
+    )
 
 
 def test_the_calls_that_could_run_data_are_those_that_are_listed():
@@ -198,8 +214,8 @@ def test_code_of_a_repository_is_asked_for_by_consent_alone():
         )
 
 
-def test_every_name_in_a_command_of_a_rule_is_quoted():
-    rules = read_graph(configs.read(ROOT / "config" / "demo.yml")).rules
+def test_every_name_in_a_command_of_a_rule_is_quoted(demo_graph):
+    rules = demo_graph.rules
     commands = {name: rule.shellcmd for name, rule in rules.items() if name != "all"}
     assert {"zeroshot", "chapter_00_summary", "book", "page"} <= {*commands}
     for name, command in commands.items():

@@ -84,6 +84,12 @@ def test_a_call_for_a_part_or_a_list_expects_no_book(words):
     assert not failures.expects_book(["--cores", "all", *words])
 
 
+@pytest.fixture(scope="module")
+def whole():
+    """The plan of the small run, none of whose steps failed."""
+    return planned()
+
+
 def planned(*without: str):
     """The plan of the small run without the steps that make some pages."""
     return read_graph(configs.read(TINY), without).plan
@@ -106,15 +112,15 @@ def test_what_needs_the_table_of_a_failed_step_is_left_out_with_it():
     assert "picto-multi" in plan.models
 
 
-def test_a_model_none_of_whose_steps_is_left_is_none_of_the_run():
-    names = [page for page in planned().all_pages() if "picto-distilled" in page]
+def test_a_model_none_of_whose_steps_is_left_is_none_of_the_run(whole):
+    names = [page for page in whole.all_pages() if "picto-distilled" in page]
     plan = planned(*names)
     assert plan.models == ["picto-en", "picto-multi"]
     assert "43_model_picto-distilled" not in plan.all_pages()
 
 
-def test_a_data_set_none_of_whose_steps_is_left_is_none_of_the_run():
-    assert "pictograms" in planned().datasets
+def test_a_data_set_none_of_whose_steps_is_left_is_none_of_the_run(whole):
+    assert "pictograms" in whole.datasets
     assert "pictograms" not in planned("62_pictograms").datasets
 
 

@@ -18,9 +18,9 @@ from atlas_study.workflow.graph import Graph
 from babelatlas.base import languages
 from babelatlas.base.errors import InputError
 from babelatlas.datasets import registry as datasets
-from conftest import ROOT, read_graph, snakemake, tracked
+from conftest import ROOT, dry_run, read_graph, snakemake, tracked
 
-QUIET = ("--dry-run", "--quiet", "rules", "host", "reason")
+QUIET = ("--quiet", "rules", "host", "reason")
 
 
 @pytest.fixture
@@ -41,13 +41,11 @@ def planned(folder, values: dict) -> dict[str, int]:
     """The jobs that a dry run of a config plans in a folder."""
     path = folder.with_name(f"{folder.name}.yml")
     path.write_text(yaml.safe_dump(values), encoding="utf-8")
-    done = snakemake(folder, *QUIET, config=path)
-    assert done.returncode == 0, done.stderr
-    return jobs(done.stdout + done.stderr)
+    return jobs(dry_run(folder, *QUIET, config=path))
 
 
-def test_every_output_of_a_stage_is_declared_by_its_notebook(config):
-    plan = read_graph(config).plan
+def test_every_output_of_a_stage_is_declared_by_its_notebook(demo_graph):
+    plan = demo_graph.plan
     assert len(plan.rules) > 15
     for rule, outputs in plan.rules.items():
         known = plan.declared(plan.notebook_of(rule))
@@ -55,12 +53,21 @@ def test_every_output_of_a_stage_is_declared_by_its_notebook(config):
             assert {*outputs} - {"page"} <= {*known["outputs"]}, rule
 
 
-def test_what_the_graph_tells_a_notebook_is_declared_by_it(config):
-    graph = read_graph(config)
-    for rule in graph.plan.rules:
-        known = notebooks.defaults(graph.plan.notebook(graph.plan.notebook_of(rule)))
-        for job in graph.plan.jobs[rule]:
-            assert {*graph.told(rule, job)} <= {*known}, rule
+def test_what_the_graph_tells_a_notebook_is_declared_by_it(demo_graph):
+    plan = demo_graph.plan
+    for rule in plan.rules:
+        known = notebooks.defaults(plan.notebook(plan.notebook_of(rule)))
+        for job in plan.jobs[rule]:
+            assert {*demo_graph.told(rule, job)} <= {*known}, rule
+
+
+def test_a_graph_tells_of_its_own_run_after_another_was_read(config, demo_graph):
+    other = read_graph(config | {"run": "mine"})
+    job = {"model": "picto-en", "dataset": "pictograms"}
+    for graph, run in ((demo_graph, "demo"), (other, "mine"), (demo_graph, "demo")):
+        assert graph.told("curves", job)["vectors"].startswith(f"results/{run}/")
+        vectors = f"results/{run}/embeddings/picto-en/pictograms.npz"
+        assert graph.inputs("curves", job)["vectors"] == [vectors]
 
 
 def test_a_dry_run_plans_every_step_of_the_demonstration(tmp_path, config):
@@ -100,10 +107,10 @@ def test_the_protocol_is_varied_with_the_models_that_a_config_names_or_with_all(
 
 
 def test_bridges_take_turns_so_that_texts_are_encoded_once_and_real_models_run_on_shipped_vectors(
-    config,
+    demo_graph,
 ):
     photographs = {"model": "bridge-lite2", "dataset": "imagenet-photos-100"}
-    told = read_graph(config).told("zeroshot_stored", photographs)
+    told = demo_graph.told("zeroshot_stored", photographs)
     assert told["images"].endswith("imagenet-photos.npz")
     real = configs.read(ROOT / "config" / "real.yml")
     images = dict.fromkeys(real["datasets"], "somewhere")
@@ -170,9 +177,10 @@ def project(tmp_path):
     return write
 
 
-def plan_of(config: dict, folder):
-    """The plan of a run whose chapters are those of a folder."""
-    whole = read_graph(config).plan
+def plan_of(config: dict, folder, whole):
+    """The plan of a run whose chapters are those of a folder, and whose stages those of
+    a whole plan of the config.
+    """
     plan = configs.check_config(config, folder)
     plan.jobs = {rule: whole.jobs[rule] for rule in whole.rules}
     plan.add_rules(whole.rules, lambda plan, gone: set())
@@ -180,32 +188,33 @@ def plan_of(config: dict, folder):
 
 
 def test_a_chapter_reads_the_kinds_and_tables_that_its_cell_of_inputs_lists(
-    project, config
+    project, config, demo_graph
 ):
     project(
         "39_mine",
         'results = "results/demo"\nreads = ["zeroshot", "scores/all.parquet"]',
     )
     folder = project("38_all", "", 'output = "results/scratch/scores/all.parquet"')
-    plan = plan_of(config, folder)
+    plan = plan_of(config, folder, demo_graph.plan)
     assert set(plan.reads("39_mine")) == {
         "results/demo/scores/all.parquet",
         *plan.tables["zeroshot"],
     }
-    plan = plan_of(config | {"run": "mine"}, folder)
+    mine = config | {"run": "mine"}
+    plan = plan_of(mine, folder, read_graph(mine).plan)
     assert plan.written("38_all") == {"output": "results/mine/scores/all.parquet"}
     project("39_mine", 'reads = ["zeroshots"]')
     with pytest.raises(
         InputError, match=r"39_mine reads 'zeroshots': did you mean zeroshot\?"
     ):
-        plan_of(config, folder)
+        plan_of(config, folder, demo_graph.plan)
     project("39_mine", 'results = "results/demo"')
     with pytest.raises(InputError, match="39_mine does not list what it reads"):
-        plan_of(config, folder)
+        plan_of(config, folder, demo_graph.plan)
 
 
 def test_a_single_input_that_nothing_makes_is_empty_and_what_was_merged_is_waited_for(
-    project, config, monkeypatch
+    project, config, demo_graph, monkeypatch
 ):
     folder = project(
         "39_mine",
@@ -216,16 +225,15 @@ def test_a_single_input_that_nothing_makes_is_empty_and_what_was_merged_is_waite
     file = f"results/{config['run']}/merged/zeroshot_a_b_Ana.parquet"
     (folder / file).parent.mkdir(parents=True)
     (folder / file).touch()
-    plan = plan_of(config, folder)
+    plan = plan_of(config, folder, demo_graph.plan)
     assert plan.places("39_mine") == {"own": ""}
     assert set(plan.reads("39_mine")) == {file, *plan.tables["answers"]}
 
 
 def test_photographs_that_may_be_shown_are_classified_where_the_run_evaluates_on_imagenet(
-    config,
+    config, demo_graph
 ):
-    graph = read_graph(config)
-    job = {"model": "bridge-lite2"}
+    graph, job = demo_graph, {"model": "bridge-lite2"}
     assert graph.plan.jobs["picture_labels"] == [job]
     before = graph.inputs("picture_labels", job)["before"]
     assert before == ["results/demo/stored/bridge-lite2_imagenet-photos-100.parquet"]
@@ -483,8 +491,8 @@ def test_a_changed_parameter_changes_what_snakemake_reruns_by(config):
         assert changed == {rule}
 
 
-def test_a_page_is_rendered_anew_where_its_code_or_style_has_changed(config):
-    rules = read_graph(config).rules
+def test_a_page_is_rendered_anew_where_its_code_or_style_has_changed(demo_graph):
+    rules = demo_graph.rules
     for name in ("book", "page"):
         read = [str(path) for path in rules[name].input]
         assert any(path.endswith("workflow/book.py") for path in read)
@@ -492,8 +500,8 @@ def test_a_page_is_rendered_anew_where_its_code_or_style_has_changed(config):
         assert any(path.endswith("references.bib") for path in read)
 
 
-def test_an_entry_that_is_added_to_the_studys_models_reruns_no_stage(config):
-    graph = read_graph(config)
+def test_an_entry_that_is_added_to_the_studys_models_reruns_no_stage(demo_graph):
+    graph = demo_graph
     lists = {
         "models.toml",
         "models_sources.csv",
@@ -730,19 +738,9 @@ def test_files_of_captions_and_of_templates_are_inputs_so_that_a_change_reruns_w
         "retrieval/msiglip-b16_xm3600",
         "protocols/msiglip-b16",
     ]
-    done = snakemake(
-        tmp_path,
-        "--dry-run",
-        "--",
-        *(f"results/demo/{name}.parquet" for name in results),
-        config=path,
-    )
-    assert done.returncode == 0, done.stderr
-    inputs = dict(
-        re.findall(
-            r"^rule (\w+):\n    input: (.*)$", done.stdout + done.stderr, re.MULTILINE
-        )
-    )
+    wanted = [f"results/demo/{name}.parquet" for name in results]
+    printed = dry_run(tmp_path, "--", *wanted, config=path)
+    inputs = dict(re.findall(r"^rule (\w+):\n    input: (.*)$", printed, re.MULTILINE))
     given = {"meta/captions.json", "meta/photo.jpg", "own.csv", "more.parquet"}
     found = {
         rule: given & set(inputs[rule].split(", "))
@@ -773,7 +771,7 @@ def test_nothing_is_left_to_do_after_a_run_and_a_changed_parameter_reruns_only_w
         values["parameters"][notebook] |= parameters
         path = tmp_path / "changed.yml"
         path.write_text(yaml.safe_dump(values), encoding="utf-8")
-        done = snakemake(small_run, *QUIET, config=path)
+        done = snakemake(small_run, "--dry-run", *QUIET, config=path)
         found = set(jobs(done.stdout + done.stderr)) - {"all", "total"}
         assert rules <= found, notebook
         assert not {"senses", "train"} & found or notebook == "61_labels"
@@ -848,8 +846,8 @@ def test_a_mistake_in_a_rule_or_notebook_is_told_before_anything_runs(
     assert "\n" not in str(error.value)
 
 
-def test_the_first_page_of_a_first_run_waits_for_no_table_of_it(config):
-    plan = read_graph(config).plan
+def test_the_first_page_of_a_first_run_waits_for_no_table_of_it(config, demo_graph):
+    plan = demo_graph.plan
     first = plan.first_page()
     assert first in plan.chapters
     assert not plan.reads(first)

@@ -109,9 +109,11 @@ class Graph:
                 raise InputError(str(stop.code)) from stop
         self.rules = {rule.name: rule for rule in self.workflow.rules}
         self.plan: Plan = self.workflow.globals["study"]
+        self._own = {name: self.workflow.globals[name] for name in ("study", "absent")}
 
     def inputs(self, rule: str, job: Job) -> dict[str, list[str]]:
         """Return what a job reads: name -> paths; what has no name, its code, as ""."""
+        self._restore_plan()
         found, *_ = self.rules[rule].expand_input(Wildcards(fromdict=job))
         named = {name: flat([value]) for name, value in found.items()}
         others = [str(path) for path in found if str(path) not in flat(named.values())]
@@ -119,8 +121,15 @@ class Graph:
 
     def told(self, rule: str, job: Job) -> dict:
         """Return the parameters that a job's notebook gets from the graph."""
+        self._restore_plan()
         wildcards = Wildcards(fromdict=job)
         of_rule = self.rules[rule]
         inputs, *_ = of_rule.expand_input(wildcards)
         outputs, _ = of_rule.expand_output(wildcards)
         return json.loads(of_rule.params.given(wildcards, inputs, outputs))
+
+    def _restore_plan(self) -> None:
+        """Let the functions of rules find this graph's plan: Snakemake reads all graphs
+        of a process into one namespace, where the plan is that of the newest.
+        """
+        self.workflow.globals.update(self._own)

@@ -165,7 +165,13 @@ def _of_use(rows: pd.DataFrame, groups: pd.DataFrame, use: str) -> pd.DataFrame:
     table["state"] = [
         _state(row.verdict, row.models, row.any_decided) for row in table.itertuples()
     ]
-    boards = dict(list(usable.groupby([*keys, "board"])))
+    cases = image_clusters.independent_images(
+        usable.assign(dataset=usable["id"].str.partition(".")[0])
+    )
+    compared = usable[[*keys, "board", "model", "name", "value"]].assign(
+        n=cases, n_correct=usable["value"] * cases
+    )
+    boards = dict(list(compared.groupby([*keys, "board"])))
     table["alike"] = [
         _alike(boards[row.lang, row.task, row.board])
         if row.state == RECOMMENDED and use != NEWEST
@@ -184,16 +190,13 @@ def _state(verdict: str, models: int, decided: bool) -> str:
     return NONE_USABLE if decided else NOT_DECIDED
 
 
-def _alike(rows: pd.DataFrame) -> list[str]:
+def _alike(compared: pd.DataFrame) -> list[str]:
     """Return the names of the models of one board that do not differ significantly from
     the best (`real_models.best`), images of a class counted as `image_clusters` does.
     """
-    dataset = rows["id"].str.partition(".")[0]
-    cases = image_clusters.independent_images(rows.assign(dataset=dataset))
-    compared = rows[["model", "value"]].assign(n=cases, n_correct=rows["value"] * cases)
     best = real_models.best(compared)
-    names = rows.set_index("model")["name"]
-    return names[best.loc[best["same"], "model"].iloc[1:]].tolist()
+    names = dict(zip(compared["model"], compared["name"], strict=True))
+    return [names[model] for model in best.loc[best["same"], "model"].iloc[1:]]
 
 
 def of_language(lang: str, task: str) -> pd.DataFrame:

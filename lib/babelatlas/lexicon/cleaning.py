@@ -11,7 +11,7 @@ import os
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 
 import numpy as np
 import pandas as pd
@@ -81,6 +81,23 @@ SMALL_NOUNS = ROMANCE | {"bs", "el", "hr", "id", "ms", "sl"}
 NAMED = re.compile("(d|da|das|de|del?|dei|dell[ae]|des|di|dos?|du|[A-Z].*)$")
 # First words that are names themselves.
 NAMES = {"Alps", "Beijing", "Bic", "Davidova", "Ford", "Lambretta", "Peking", "Vespa"}
+# What the rules look for in a word; compiled, since most words have none of it.
+WINDOWS = re.compile("[\x80-\x9f]")
+LINK = re.compile(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]")
+TAG = re.compile(r"'{2,}|</?[a-z]+ ?/?>")
+SEVERAL = re.compile(r"[|;؛/]")
+NOTATION = re.compile(r"[@=<>{}\[\]#\\^~*|&%$]")
+# A sign of any of the four.
+SIGNS = re.compile(r"'{2}|[@=<>{}\[\]#\\^~*|&%$;؛/]")
+GAP = re.compile(r"(PSEUDO)?GAP!?")
+IN_PARENTHESES = re.compile(r"[(（][^()（）]*[)）]")
+PARENTHESIS = re.compile("[()（）]")
+STRESS = re.compile("(?<=[\u0400-\u052f])[\u0300\u0301]+")
+FULL_STOP = re.compile(r"\w{4,}\.$")
+PHRASE = re.compile(r"[^\W\d_]{4,}[.!?] |[,،、]\s*\w")
+ABBREVIATION = re.compile(r"\.[^\W\d_]+\.$|^[^\W\d_]{1,3}\.$")
+PART_OF_WORD = re.compile("[-–־]|.*[-–־]$")
+PLURAL_S = re.compile(r"s\b")
 NOTES = DATA / "senses_notes.csv"  # made by `senses.notes`
 # Made by hand: words that mean something else than their class, with reason and source.
 WRONG = DATA / "wrong_words.csv"
@@ -95,7 +112,7 @@ def unify(lemma: str, lang: str) -> str:
     >>> unify("great_white  shark", "en"), unify("c\\x9cur", "fr"), unify("\\ueef2鱼", "zh")
     ('great white shark', 'cœur', '')
     """
-    if any("\x80" <= letter <= "\x9f" for letter in lemma):
+    if WINDOWS.search(lemma):
         codes = lemma.encode("latin-1", "ignore")
         lemma = codes.decode("cp1252", "ignore") if len(codes) == len(lemma) else lemma
     word = unicodedata.normalize("NFC", " ".join(lemma.replace("_", " ").split()))
@@ -230,9 +247,11 @@ def strip_markup(lemma: str, lang: str) -> str:
     >>> strip_markup("R@Chin", "ase")
     ''
     """
-    word = re.sub(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]", r"\1", lemma)
-    word = re.sub(r"'{2,}|</?[a-z]+ ?/?>", "", word)
-    parts = [part.strip() for part in re.split(r"[|;؛/]", word)]
+    if not SIGNS.search(lemma):  # as nearly all words
+        return lemma.strip() if len(lemma.strip()) > 1 else lemma
+    word = LINK.sub(r"\1", lemma)
+    word = TAG.sub("", word)
+    parts = [part.strip() for part in SEVERAL.split(word)]
     if all(len(part) > 1 for part in parts):  # not A/R, which is one word
         word = next(
             (
@@ -242,12 +261,12 @@ def strip_markup(lemma: str, lang: str) -> str:
             ),
             parts[0],
         )
-    return "" if re.search(r"[@=<>{}\[\]#\\^~*|&%$]", word) else word
+    return "" if NOTATION.search(word) else word
 
 
 def drop_gap(lemma: str, lang: str) -> str:
     """Drop the note of MultiWordNet that a language has no word for a synset."""
-    return "" if re.fullmatch(r"(PSEUDO)?GAP!?", lemma) else lemma
+    return "" if GAP.fullmatch(lemma) else lemma
 
 
 def strip_parentheses(lemma: str, lang: str) -> str:
@@ -258,9 +277,9 @@ def strip_parentheses(lemma: str, lang: str) -> str:
     ('lynx', 'espresso')
     """
     word = lemma
-    while (shorter := re.sub(r"[(（][^()（）]*[)）]", " ", word)) != word:
+    while (shorter := IN_PARENTHESES.sub(" ", word)) != word:
         word = shorter
-    if re.search("[()（）]", word):
+    if PARENTHESIS.search(word):
         return ""
     return lemma if word == lemma else " ".join(word.split())
 
@@ -269,11 +288,7 @@ def strip_stress(lemma: str, lang: str) -> str:
     """Return a Cyrillic word without the accents by which dictionaries mark stress;
     Montenegrin spells with one.
     """
-    return (
-        lemma
-        if lang == "cnr"
-        else re.sub("(?<=[\u0400-\u052f])[\u0300\u0301]+", "", lemma)
-    )
+    return lemma if lang == "cnr" else STRESS.sub("", lemma)
 
 
 def strip_vowel_marks(lemma: str, lang: str) -> str:
@@ -307,8 +322,8 @@ def drop_sentence(lemma: str, lang: str) -> str:
     """
     words = lemma.split()
     ends = len(words) > 1 and lemma[-1] in "!?。！？؟"
-    ends |= len(words) > 2 and re.search(r"\w{4,}\.$", lemma) is not None
-    inside = re.search(r"[^\W\d_]{4,}[.!?] |[,،、]\s*\w", lemma)
+    ends |= len(words) > 2 and FULL_STOP.search(lemma) is not None
+    inside = PHRASE.search(lemma)
     return "" if len(words) >= 8 or ends or inside else lemma
 
 
@@ -324,8 +339,8 @@ def trim_edges(lemma: str, lang: str) -> str:
     if ends_with_virama(bare) and word[len(bare) :][:1] in JOINERS:
         bare = word[: len(bare) + 1]
     # The last full stop of an abbreviation belongs to it.
-    word = stopped if re.search(r"\.[^\W\d_]+\.$|^[^\W\d_]{1,3}\.$", stopped) else bare
-    return "" if re.match("[-–־]|.*[-–־]$", word) else word
+    word = stopped if ABBREVIATION.search(stopped) else bare
+    return "" if PART_OF_WORD.match(word) else word
 
 
 def keep_script(lemma: str, lang: str) -> str:
@@ -459,7 +474,7 @@ def drop_plural_titles(senses: pd.DataFrame) -> pd.DataFrame:
     listed = set(rows)
     kept = []
     for (lang, wnid, word), lemma in zip(rows, senses["lemma"], strict=True):
-        singular = re.sub(r"s\b", "", word)
+        singular = PLURAL_S.sub("", word)
         is_title = lang in ROMANCE and not lemma[0].islower()
         is_plural = singular != word and (lang, wnid, singular) in listed
         kept.append(not (is_title and is_plural))
@@ -516,6 +531,8 @@ def _more_exact(other: str, word: str) -> bool:
     return (longer and other.endswith(word)) or (" " in other and " " not in word)
 
 
+# Tables of senses have some ten thousand words, and steps ask for each again.
+@lru_cache(maxsize=2**17)
 def same(lemma: str) -> str:
     """Return what two spellings of one word share: composed Unicode, single spaces for
     underscores, no upper case.

@@ -190,7 +190,9 @@ def _wnids(table: pd.DataFrame, classes: str, path: str | os.PathLike) -> list[s
     """
     listed = class_list(classes)
     names = listed.assign(name=listed["name"].str.split(", ")).explode("name")
-    wnids_of = names.groupby(names["name"].map(label_rules.same))["wnid"].agg(list)
+    wnids_of = {}
+    for wnid, name in zip(names["wnid"], names["name"], strict=True):
+        wnids_of.setdefault(label_rules.same(name), []).append(wnid)
     given = table[_column(table, ("wnid", "class"), path)].str.strip()
     wnids = []
     for row, value in enumerate(given):
