@@ -135,7 +135,7 @@ class LoadedEncoder(Encoder):
             padding.known(batch.without_padding),
         ):
             # Copied as it is, and cast there: in one step torch casts on the processor.
-            on_device = [self._copied(tensor) for tensor in batch.tensors]
+            on_device = [self._to_device(tensor) for tensor in batch.tensors]
             if batch.is_text:
                 ids, mask = on_device
                 vectors = self.towers.text(ids.long(), mask)
@@ -152,9 +152,9 @@ class LoadedEncoder(Encoder):
         import torch
 
         table = torch.from_numpy(self.transform.table)
-        return self._copied(pinned(table, self.device))
+        return self._to_device(pinned(table, self.device))
 
-    def _copied(self, tensor: Any) -> Any:
+    def _to_device(self, tensor: Any) -> Any:
         """Return a tensor on the device; the processor goes on while CUDA, which alone
         keeps what a copy reads until it is done, copies.
         """
