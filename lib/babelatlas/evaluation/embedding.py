@@ -130,7 +130,7 @@ def embed_images(
     """
     transform = to_input = encoder.transform
     encoder = getattr(encoder, "image_tower", encoder)
-    if not _on_cpu(encoder):
+    if getattr(encoder, "device", "cpu").startswith("cuda"):
         to_input = getattr(transform, "to_bytes", transform)
     paths = [str(path) for path in paths]
     different = list(dict.fromkeys(paths))

@@ -135,11 +135,7 @@ class LoadedEncoder(Encoder):
             padding.known(batch.without_padding),
         ):
             # Copied as it is, and cast there: in one step torch casts on the processor.
-            # Only CUDA keeps what a copy reads until it is done.
-            goes_on = self.device.startswith("cuda")
-            on_device = [
-                tensor.to(self.device, non_blocking=goes_on) for tensor in batch.tensors
-            ]
+            on_device = [self._to_device(tensor) for tensor in batch.tensors]
             if batch.is_text:
                 ids, mask = on_device
                 vectors = self.towers.text(ids.long(), mask)
@@ -156,7 +152,14 @@ class LoadedEncoder(Encoder):
         import torch
 
         table = torch.from_numpy(self.transform.table)
-        return pinned(table, self.device).to(self.device, non_blocking=True)
+        return self._to_device(pinned(table, self.device))
+
+    def _to_device(self, tensor: Any) -> Any:
+        """Return a tensor on the device; the processor goes on while CUDA, which alone
+        keeps what a copy reads until it is done, copies.
+        """
+        goes_on = self.device.startswith("cuda")
+        return tensor.to(self.device, non_blocking=goes_on)
 
 
 @dataclass(frozen=True)

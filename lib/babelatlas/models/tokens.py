@@ -4,6 +4,7 @@ batch. Imports no torch.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -99,8 +100,6 @@ class Tokenizer:
             )
         ends = np.cumsum([len(ids) for ids in kept])
         pieces = np.fromiter(
-            (piece for ids in kept for piece in ids),
-            dtype=np.int32,
-            count=int(ends[-1]),
+            chain.from_iterable(kept), dtype=np.int32, count=int(ends[-1])
         )
         return Tokens(pieces, ends, cut, self.pad, 0 if self.trim else limit)

@@ -26,6 +26,7 @@ from babelatlas.base.errors import InputError
 from babelatlas.models import byte_pictures, registry
 from babelatlas.models.checkpoint import Checkpoint
 from babelatlas.models.encoder import Towers
+from babelatlas.models.loaders import cleaning
 from babelatlas.models.tokens import Tokenizer
 
 CONFIGURATION = "open_clip_config.json"
@@ -254,7 +255,7 @@ def _tokenizer(checkpoint: Checkpoint, tokenizer, trim: bool) -> Tokenizer:
     else:
         plain = pieces(inner)
         encode, end = (lambda texts, lang: plain(texts)), tail(plain)
-    clean = functools.lru_cache(2**17)(tokenizer.clean_fn)  # slower than tokenising
+    clean = functools.lru_cache(2**17)(cleaning.quick(tokenizer.clean_fn))
     return Tokenizer(
         encode,
         length,
