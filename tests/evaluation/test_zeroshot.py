@@ -1,7 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from babelatlas.base.errors import InputError
@@ -86,6 +86,9 @@ def test_without_normalising_accuracy_equals_a_literal_transcription_of_that(
         "n_correct"
     ]
 
+    # Scores equal but for rounding are a tie, as of seed 6516, which this transcription
+    # does not know.
+    assume(not table["n_ties"].any())
     expected = literal_dot_products(images, image_wnids, prompt_vectors, index, wnids)
     assert (table["n_correct"].sum(), table["n_images"].sum()) == expected
     assert subset == expected[0]

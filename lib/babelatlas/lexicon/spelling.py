@@ -2,6 +2,7 @@
 
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,8 @@ import pandas as pd
 PAIRS_AT_ONCE = 4096
 
 
+# `nearest` compares each text with many others.
+@lru_cache(maxsize=2**16)
 def plain(text: str) -> str:
     """Return a text in lower case without marks above and below its letters.
 
