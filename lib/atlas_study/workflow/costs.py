@@ -19,7 +19,6 @@ from typing import NamedTuple
 import pandas as pd
 
 from atlas_study.workflow.plan import Plan
-from babelatlas.analysis import coverage
 from babelatlas.datasets.registry import Dataset
 from babelatlas.evaluation import protocol
 from babelatlas.lexicon import labels, prompts
@@ -243,6 +242,8 @@ def label_counts(released: bool) -> pd.Series:
     """
     if not released:
         return labels.shipped()["lang"].value_counts()
+    from babelatlas.analysis import coverage  # loads scipy, a second of a dry run
+
     return coverage.babel_imagenet().set_index("lang")["n_classes"]
 
 

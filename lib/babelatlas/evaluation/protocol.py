@@ -51,7 +51,6 @@ from PIL import Image
 from babelatlas.base.errors import InputError, near
 from babelatlas.base.tables import PROTOCOL
 from babelatlas.evaluation import zeroshot
-from babelatlas.stats import multiple_comparisons, permutation
 
 TASKS = ("zero-shot", "retrieval", "disambiguation")
 # Setting -> its options. `prompts` and `fallback_prompts` (sets for languages that the
@@ -335,6 +334,9 @@ def changes(
     without it, or by an option before, is no comparison of its own: `same_as` names
     that ("base", "choice: first"; else ""), and p is NaN.
     """
+    # A dry run reads the presets; scipy and statsmodels would take a second of it.
+    from babelatlas.stats import multiple_comparisons, permutation
+
     key = ["model", "dataset", "metric"]
     rows = []
     for names, part in table.groupby(key, sort=False):
