@@ -51,7 +51,9 @@ def profile(folder: Path, **resources: str) -> Path:
 
 def call(*words: str) -> str:
     """Return what a program of Slurm prints."""
-    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(
+        words, capture_output=True, text=True, timeout=120, check=True
+    )
     return done.stdout
 
 
