@@ -3,10 +3,9 @@ on disk and reused.
 
 The work is cut into shards. Threads tokenise the next shards, or decode the next
 pictures, while the model is at work, and another waits for its vectors (`batches`).
-Within a shard texts go to the model by their
-length, so that a batch has little padding. A batch is as large as a number of tokens
-allows, which on a GPU depends on its memory (`tokens_in_batch`); where memory runs out
-it is halved, and stays so.
+Within a shard texts go to the model by their length, so that a batch has little
+padding. A batch is as large as a number of tokens allows, which on a GPU depends on its
+memory (`tokens_in_batch`); where memory runs out it is halved, and stays so.
 
 In the cache each model (a bridge: each of its towers) has a folder for pictures and one
 for texts, `images-HASH` and `texts-HASH`, with a hash of its name, weights and
@@ -40,7 +39,7 @@ from babelatlas.base.errors import InputError
 from babelatlas.base.paths import beside, locate
 from babelatlas.evaluation import zeroshot
 from babelatlas.evaluation.batches import Batch, Batches, Started
-from babelatlas.models.encoder import Encoder, memory_gib
+from babelatlas.models.encoder import Encoder, memory_gib, on_cuda
 from babelatlas.models.tokens import Tokenizer, Tokens
 
 # Texts or pictures in a shard: what a killed run loses at most, and the stretch within
@@ -130,7 +129,7 @@ def embed_images(
     """
     transform = to_input = encoder.transform
     encoder = getattr(encoder, "image_tower", encoder)
-    if getattr(encoder, "device", "cpu").startswith("cuda"):
+    if on_cuda(getattr(encoder, "device", "cpu")):
         to_input = getattr(transform, "to_bytes", transform)
     paths = [str(path) for path in paths]
     different = list(dict.fromkeys(paths))

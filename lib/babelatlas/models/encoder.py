@@ -158,7 +158,7 @@ class LoadedEncoder(Encoder):
         """Return a tensor on the device; the processor goes on while CUDA, which alone
         keeps what a copy reads until it is done, copies.
         """
-        goes_on = self.device.startswith("cuda")
+        goes_on = on_cuda(self.device)
         return tensor.to(self.device, non_blocking=goes_on)
 
 
@@ -189,7 +189,7 @@ class Vectors:
 
     def __init__(self, on_device: Any, device: str):
         self._vectors, self._copied = on_device, None
-        if device.startswith("cuda"):
+        if on_cuda(device):
             import torch
 
             # The copy follows the batch on the device's own list of work, and so is not
@@ -214,11 +214,16 @@ def _without_padding(ids: np.ndarray, mask: np.ndarray, pad: int) -> bool | None
     return None if (ids == pad).any() else True
 
 
+def on_cuda(device: str) -> bool:
+    """Return whether a device is a GPU of CUDA, one by number or whichever."""
+    return device.startswith("cuda")
+
+
 def pinned(tensor: Any, device: str) -> Any:
     """Return a tensor in memory that a GPU copies from while the processor goes on; as
     it is for another device, and where the system gives no such memory.
     """
-    if not device.startswith("cuda"):
+    if not on_cuda(device):
         return tensor
     try:
         return tensor.pin_memory()
@@ -329,7 +334,7 @@ def memory_gib(device: str) -> float:
     """Return this job's share of the memory of a GPU of CUDA in GiB, 0 for another
     device.
     """
-    if not device.startswith("cuda"):
+    if not on_cuda(device):
         return 0.0
     import torch
 
@@ -343,7 +348,7 @@ def find_precision(precision: str, device: str) -> str:
     """
     if precision != "auto":
         return precision
-    if device.startswith("cuda"):
+    if on_cuda(device):
         import torch
 
         has_bfloat16 = torch.cuda.is_bf16_supported(including_emulation=False)
