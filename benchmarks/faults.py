@@ -274,11 +274,18 @@ def copy(study: Study) -> None:
 
 
 def campaign(
-    folder: Path, seed: int, n_kills: int, tries: int, minutes: float, say: Callable
+    folder: Path,
+    seed: int,
+    n_kills: int,
+    tries: int,
+    minutes: float,
+    say: Callable,
+    study: Study | None = None,
 ) -> dict:
     """Return the state of a campaign after `n_kills` kills of the small study and
     `tries` of each other fault.
 
+    `study`: a run that there is, and its copy; left out, both are made in `folder`.
     Stops, to be called again, when the time is over or it is interrupted.
     """
     ends = time.monotonic() + 60 * minutes
@@ -293,7 +300,7 @@ def campaign(
             f" {state['seed']}, and this is commit {commit[:12]} and seed {seed}: go"
             " back to that one, or delete the folder to begin a new campaign."
         )
-    study = prepare(folder, say)
+    study = study or prepare(folder, say)
     jobs = read_jobs(study.undisturbed)
     _keep(place, state)
     while time.monotonic() < ends:

@@ -106,7 +106,12 @@ def pytest_collection_modifyitems(items):
     The longest tests come first, so that one of two processes does not wait for them in
     the end.
     """
-    items.sort(key=lambda item: item.path.name != "test_rehearsal.py")
+    longest = ["test_rehearsal.py", "test_grid.py"]
+    items.sort(
+        key=lambda item: (
+            longest.index(item.path.name) if item.path.name in longest else len(longest)
+        )
+    )
     for item in items:
         if {"small_run", "book"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)

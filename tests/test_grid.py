@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import fault_cases
 import fault_runs
 import faults
 import real_slurm
@@ -33,9 +34,10 @@ def given(folder: Path, **changes) -> Path:
 
 
 @pytest.mark.slow
-def test_killed_at_random_moments_it_ends_with_the_same_bytes_as_the_undisturbed_run(
-    small_run,
+def test_killed_and_disturbed_it_ends_with_the_same_bytes_as_the_undisturbed_run(
+    small_run, tmp_path
 ):
+    """What `make faults ARGS=--quick` does, on the run that other tests read."""
     # The copy lies beside the small run: from there the notebooks have the same
     # relative paths, as Snakemake asks.
     study = fault_runs.Study(
@@ -43,15 +45,16 @@ def test_killed_at_random_moments_it_ends_with_the_same_bytes_as_the_undisturbed
     )
     faults.copy(study)
     assert fault_runs.differences(study) == []
-    known = fault_runs.read_jobs(small_run)
-    logs = [
-        log for log in known if "picto-en_pictogram" in log or "_rich_and_poor" in log
-    ]
-    kills = faults.play_round(study, known, logs, [], limit=6, seed="5")
-    assert any(
-        set(kill["kinds"]) & {"embedding", "evaluation", "chapters"} for kill in kills
-    ), "no job was killed"
+    state = faults.campaign(
+        tmp_path, seed=0, n_kills=8, tries=1, minutes=60, say=print, study=study
+    )
+    kills, cases = state["kills"], state["cases"]
     assert [kill for kill in kills if kill["outcome"] != "recovered"] == []
+    assert len(kills) == 8
+    assert {case["fault"] for case in cases} == {
+        case.fault for case in fault_cases.CASES
+    }
+    assert [case for case in cases if case["outcome"] in ("lost", "unclear")] == []
 
 
 def test_a_model_or_a_data_set_more_is_a_job_for_each_of_the_others_and_what_reads_them(

@@ -90,4 +90,6 @@ def test_the_labels_that_ship_are_those_that_the_stage_finds(written):
     assert len(found) == len(shipped) == 2 * 7 * example_pictures.RANKS
     first = found["rank"] == 1
     assert found.loc[first, "label"].tolist() == shipped.loc[first, "label"].tolist()
-    assert found["cosine"].tolist() == pytest.approx(shipped["cosine"], abs=1e-3)
+    # The text tower rounds what its layers hand on to 8 bits, where the last bit of
+    # another processor is a whole step: cosines of two machines differed by up to 0.006.
+    assert found["cosine"].tolist() == pytest.approx(shipped["cosine"], abs=0.01)

@@ -6,6 +6,7 @@ import matplotlib.pyplot
 import numpy as np
 import pandas as pd
 import pytest
+import seaborn as sns
 
 from babelatlas.report import figures
 
@@ -345,3 +346,18 @@ def test_ticks_in_percent_have_the_decimals_that_their_values_need(places, label
     axis.set(ylim=(places[0], places[-1]), yticks=places)
     figures.percent_axis(axis).figure.canvas.draw()
     assert texts(axis.get_yticklabels()) == labels
+
+
+def test_the_look_is_seaborns_white_grid_with_choices_of_the_study():
+    figures.style()
+    ours = dict(matplotlib.rcParams)
+    sns.set_theme(context="notebook", style="whitegrid")
+    theme = [*sns.axes_style("whitegrid"), *sns.plotting_context("notebook")]
+    differ = {name for name in theme if ours[name] != matplotlib.rcParams[name]}
+    figures.style()
+    assert differ == {
+        "axes.spines.right",
+        "axes.spines.top",
+        "font.family",
+        "image.cmap",
+    }

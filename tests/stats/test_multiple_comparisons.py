@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from statsmodels.stats.multitest import multipletests
 
 from babelatlas.stats import (
     multiple_comparisons,
@@ -47,3 +48,9 @@ def test_names_share_a_letter_just_where_they_do_not_differ(n, seed):
         assert bool(set(letters[one]) & set(letters[other])) == (
             (one, other) not in different
         )
+
+
+@given(st.lists(st.sampled_from([0, 1e-9, 0.01, 0.2, 0.5, 1]) | st.floats(0, 1)))
+def test_holm_is_that_of_statsmodels(p):
+    expected = multipletests(p, method="holm")[1] if p else []
+    assert multiple_comparisons.holm(p).tolist() == list(expected)

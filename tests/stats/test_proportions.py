@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
+from statsmodels.stats.proportion import proportion_confint
 
 from babelatlas.base.errors import InputError
 from babelatlas.stats import (
@@ -23,6 +24,19 @@ def test_the_ends_of_an_exact_interval_are_those_of_a_binomial_test():
     low, high = proportions.exact_interval(7, 40, level=0.9)
     assert scipy_stats.binom.sf(6, 40, low) == pytest.approx(0.05)
     assert scipy_stats.binom.cdf(7, 40, high) == pytest.approx(0.05)
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 400), st.integers(1, 400)), min_size=1, max_size=20
+    ),
+    st.floats(0.5, 0.999),
+)
+def test_an_exact_interval_is_that_of_statsmodels(counts, level):
+    right, wrong = np.array(counts, float).T
+    ends = proportions.exact_interval(right, right + wrong, level)
+    expected = proportion_confint(right, right + wrong, 1 - level, method="beta")
+    np.testing.assert_allclose(ends, expected, rtol=1e-12, atol=1e-15)
 
 
 def test_a_share_of_which_few_clusters_have_anything_counts_each_cluster_as_one_case():

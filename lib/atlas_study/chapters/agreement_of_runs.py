@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import stats as scipy_stats
 
 from babelatlas.analysis import outcomes, real_run
 from babelatlas.base import languages, tables
@@ -21,6 +20,7 @@ from babelatlas.base.errors import InputError
 from babelatlas.models import registry
 from babelatlas.report import formatting
 from babelatlas.stats import correlation, regression
+from babelatlas.stats.distributions import normal_quantile
 
 X, Y = "accuracy", "recall"
 ACCURACY, RECALL = "accuracy@1", "t2i recall@1"
@@ -100,9 +100,7 @@ def _joined(accuracy: pd.DataFrame, recall: pd.DataFrame) -> pd.DataFrame:
     """Return accuracy and recall of each model and language that have both."""
     parts = []
     for name, scores in {X: accuracy, Y: recall}.items():
-        error = (scores["ci_high"] - scores["ci_low"]) / (
-            2 * scipy_stats.norm.ppf(0.975)
-        )
+        error = (scores["ci_high"] - scores["ci_low"]) / (2 * normal_quantile(0.975))
         part = scores[["model", "lang", "value"]].rename(columns={"value": name})
         part = part.assign(**{f"{name} error": error})
         parts.append(part)

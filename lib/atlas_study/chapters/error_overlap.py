@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import stats as scipy_stats
+import scipy
 
 from babelatlas.analysis import real_run
 from babelatlas.base import tables
@@ -19,6 +19,7 @@ from babelatlas.base.errors import InputError
 from babelatlas.evaluation import disambiguation
 from babelatlas.report import formatting
 from babelatlas.stats import bootstrap, multiple_comparisons, permutation
+from babelatlas.stats.distributions import t_above
 
 # Of a table of costs that are combined at once: what is computed on the way takes
 # several times their memory.
@@ -135,7 +136,7 @@ def _p_value(excess: float, resampled: np.ndarray, n: float) -> float:
     if error < 1e-12:
         return 1.0 if abs(excess) < 1e-9 else np.nan
     statistic = abs(excess) / error * np.sqrt((n - 1) / n)
-    return float(2 * scipy_stats.t.sf(statistic, n - 1))
+    return float(2 * t_above(statistic, n - 1))
 
 
 def _items_in_common(known: np.ndarray, pairs: np.ndarray) -> tuple[float, float]:
@@ -181,7 +182,7 @@ def chance_overlap(n: int, first: tuple[int, ...], second: tuple[int, ...]) -> f
     probability = np.ones(1)
     for one, other in zip(first, second, strict=True):
         shared = np.arange(min(one, other) + 1)
-        of_sense = scipy_stats.hypergeom.pmf(shared, n, one, other)
+        of_sense = scipy.stats.hypergeom.pmf(shared, n, one, other)
         probability = np.convolve(probability, of_sense)
     shared = np.arange(len(probability))
     union = sum(first) + sum(second) - shared

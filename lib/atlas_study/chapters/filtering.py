@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import stats as scipy_stats
 from statsmodels.stats.proportion import proportion_confint
 
 from babelatlas.analysis import ranking
@@ -19,6 +18,7 @@ from babelatlas.base import languages, released
 from babelatlas.report import formatting
 from babelatlas.report.formatting import intervals
 from babelatlas.stats import bootstrap, multiple_comparisons, permutation
+from babelatlas.stats.distributions import t_quantile
 
 ENGLISH = "en"
 HARNESS = "clip_benchmark"
@@ -281,5 +281,5 @@ def _geometric_mean(values: pd.Series) -> np.ndarray:
     """Return the geometric mean and its 95 % interval (Student's t of the logarithms)."""
     logs = np.log(values)
     mean = logs.mean()
-    half_width = scipy_stats.t.ppf(0.975, len(logs) - 1) * logs.sem()
+    half_width = t_quantile(0.975, len(logs) - 1) * logs.sem()
     return np.exp([mean, mean - half_width, mean + half_width])

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -456,6 +455,8 @@ def tokens(data: Data, n_resamples: int, seed: int) -> Tokens:
 
 def draw_tokens(tokens: Tokens) -> Figure:
     """Draw classes over tokens, one panel for each label set and table of tokens."""
+    import seaborn as sns  # takes a second
+
     grid = sns.relplot(
         tokens.points,
         **TOKEN_AXES,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import stats as scipy_stats
+import scipy
 
 from babelatlas.analysis import ranking
 from babelatlas.analysis.real_models import DATASETS
@@ -158,7 +158,7 @@ def same_recall(cases: pd.DataFrame) -> pd.DataFrame:
     n = rows[["n_first", "n_second"]].to_numpy(int)
     recalls = rows[["value_first", "value_second"]].to_numpy()
     correct = np.rint(recalls * n).astype(int)
-    exact = scipy_stats.hypergeom(n.sum(axis=1), correct.sum(axis=1), n[:, 0])
+    exact = scipy.stats.hypergeom(n.sum(axis=1), correct.sum(axis=1), n[:, 0])
     tail = np.minimum(exact.cdf(correct[:, 0]), exact.sf(correct[:, 0] - 1))
 
     script = languages.table().set_index("code")["script"]

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+import scipy
 from matplotlib.axes import Axes
-from scipy import stats as scipy_stats
 
 import babelatlas as ba
 from babelatlas.analysis import all_results, leaderboard, outcomes
@@ -222,7 +222,7 @@ def _unpaired(
     _, low, high = bootstrap.sum_of_means(
         (inside, outside), [1, -1], n_resamples, seed=seed
     )
-    test = scipy_stats.permutation_test(
+    test = scipy.stats.permutation_test(
         (inside, outside), _difference_of_means, n_resamples=9999, rng=seed
     )
     return [low, high, test.pvalue]

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+import scipy
 from matplotlib.axes import Axes
-from scipy import stats as scipy_stats
 
 from babelatlas.analysis import real_models
 from babelatlas.base import languages, released
@@ -25,6 +25,7 @@ from babelatlas.stats import (
     multiple_comparisons,
     permutation,
 )
+from babelatlas.stats.distributions import t_quantile
 
 ENGLISH = "en"
 SIZES = {"gflops": "FLOPs", "parameters_m": "parameters"}
@@ -180,9 +181,9 @@ def _lines(centred: np.ndarray, member: np.ndarray, values: np.ndarray) -> pd.Da
     """
     rows = []
     for in_data in member.T > 0:
-        line = scipy_stats.linregress(centred[in_data], values[in_data])
+        line = scipy.stats.linregress(centred[in_data], values[in_data])
         n = in_data.sum()
-        half_width = scipy_stats.t.ppf(0.975, n - 2) * line.stderr
+        half_width = t_quantile(0.975, n - 2) * line.stderr
         low, high = line.slope - half_width, line.slope + half_width
         rows.append([line.slope, low, high, line.pvalue, np.nan, np.nan, n])
     columns = ["value", "ci_low", "ci_high", "p", "family_low", "family_high", "n"]

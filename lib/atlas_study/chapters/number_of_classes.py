@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
-from scipy import stats as scipy_stats
+import scipy
 
 from babelatlas.analysis import real_run
 from babelatlas.base import languages, published, tables
@@ -170,7 +170,7 @@ def published_models_kept(source: str) -> pd.DataFrame:
     rows = []
     for group, part in means.groupby("group", sort=False):
         by_model = part.pivot(index="model", columns="table", values="value").dropna()
-        rho = scipy_stats.spearmanr(by_model["2"], by_model["3"])[0]
+        rho = scipy.stats.spearmanr(by_model["2"], by_model["3"])[0]
         row = {"data": "published", "classes": f"100 and all, {group} group"}
         n_languages = part["n"].max()
         rows.append(row | {"value": rho, "models": len(by_model), "n": n_languages})
@@ -227,13 +227,13 @@ def _order_of_models(
     codes, names = pd.factorize(families)
     weights = bootstrap.resample_weights(len(names), n_resamples, seed)[:, codes]
     resampled = [
-        scipy_stats.spearmanr(row @ few.to_numpy(), row @ many.to_numpy())[0]
+        scipy.stats.spearmanr(row @ few.to_numpy(), row @ many.to_numpy())[0]
         for row in weights
     ]
     low, high = bootstrap.percentile_interval(
         np.array(resampled), n_clusters=len(names)
     )
-    value = scipy_stats.spearmanr(few.mean(), many.mean())[0]
+    value = scipy.stats.spearmanr(few.mean(), many.mean())[0]
     ends = {"ci_low": max(-1, min(low, value)), "ci_high": min(1, max(high, value))}
     return {"value": value, "n": len(many)} | ends
 

@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from PIL import Image
-from scipy.stats import norm
 
 from babelatlas.analysis import coverage, real_run
 from babelatlas.base import languages, published, synsets, tables
@@ -20,6 +19,7 @@ from babelatlas.stats import (
     permutation,
     proportions,
 )
+from babelatlas.stats.distributions import normal_above, normal_quantile
 
 # What may predict accuracy in a language: column -> what a reader is told.
 PREDICTORS = {
@@ -89,8 +89,8 @@ def equal_classes(
     rest = table[table["lang"] != "en"]
     half = (rest["ci_high"] - rest["ci_low"]).to_numpy() / 2
     below = rest["value"].iloc[0] - rest["value"].to_numpy()[1:]
-    z = norm.ppf(0.975) * below / np.hypot(half[0], half[1:])
-    near = rest[1:][multiple_comparisons.holm(2 * norm.sf(z)) >= 0.05]
+    z = normal_quantile(0.975) * below / np.hypot(half[0], half[1:])
+    near = rest[1:][multiple_comparisons.holm(2 * normal_above(z)) >= 0.05]
     return Equal(table, rest, table.set_index("lang")["value"]["en"], near)
 
 

@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from scipy import special, stats
+from scipy import special
 from statsmodels.stats.power import TTestPower
 
 from babelatlas.analysis import real_models, real_run
@@ -21,6 +21,7 @@ from babelatlas.evaluation import protocol
 from babelatlas.report import formatting
 from babelatlas.report.figures import look
 from babelatlas.stats import bootstrap, permutation, proportions
+from babelatlas.stats.distributions import t_quantile
 
 ALPHA = 0.05
 CLASSES, LANGUAGES = "classes", "languages"
@@ -237,7 +238,7 @@ def _effect(variance_of_one: float, difference: float) -> float:
 def power_of(variance_of_one: float, difference: float, n: Sequence[int]) -> np.ndarray:
     """Return the power of the paired t test with n classes or languages, for each n."""
     n = np.asarray(n, float)
-    least = stats.t.ppf(1 - ALPHA / 2, n - 1)
+    least = t_quantile(1 - ALPHA / 2, n - 1)
     noncentrality = n * _effect(variance_of_one, difference) ** 2
     # The square of t, as the noncentral t of scipy has gaps. What is left undefined has
     # a noncentrality so large that the power is 1.

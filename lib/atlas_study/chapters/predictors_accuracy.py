@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import stats as scipy_stats
+import scipy
 
 from atlas_study.chapters import predictors
 from babelatlas.base import languages, published, tables
@@ -236,7 +236,7 @@ def fit_accuracy(
         fitted = fits[scale].table["fitted"]
         correlation = residuals.abs().corr(fitted, method="spearman")
         aic = mixed_model.aic(fits[scale], scale)
-        rows.append([scale, aic, scipy_stats.skew(residuals), correlation])
+        rows.append([scale, aic, scipy.stats.skew(residuals), correlation])
     columns = [
         "scale",
         "AIC",
@@ -427,10 +427,10 @@ def check_residuals(model: AccuracyModel) -> Residuals:
     by_recipe = model.main.table.groupby("model")["residual"]
     parts = [part for _, part in by_recipe]
     return Residuals(
-        skewness=float(scipy_stats.skew(residuals)),
-        kurtosis=float(scipy_stats.kurtosis(residuals)),
-        p_normal=scipy_stats.shapiro(residuals).pvalue,
-        p_equal_spread=scipy_stats.levene(*parts, center="median").pvalue,
+        skewness=float(scipy.stats.skew(residuals)),
+        kurtosis=float(scipy.stats.kurtosis(residuals)),
+        p_normal=scipy.stats.shapiro(residuals).pvalue,
+        p_equal_spread=scipy.stats.levene(*parts, center="median").pvalue,
         spread=by_recipe.std().sort_values(kind="stable"),
     )
 

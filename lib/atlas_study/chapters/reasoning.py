@@ -5,7 +5,7 @@ logs that MaRVL's authors released and from a run's own answers.
 from typing import NamedTuple
 
 import pandas as pd
-from scipy import stats as scipy_stats
+import scipy
 
 from babelatlas.analysis import marvl
 from babelatlas.base import languages, released, tables
@@ -254,7 +254,7 @@ def semantic_fields(found: Logs) -> Fields:
     for _, part in rows.groupby(["title", "language"]):
         n_right = (part["value"] * part["n"]).round()
         counts = [n_right, part["n"] - n_right]
-        p_values.append(scipy_stats.chi2_contingency(counts, correction=False).pvalue)
+        p_values.append(scipy.stats.chi2_contingency(counts, correction=False).pvalue)
     adjusted = multiple_comparisons.holm(p_values)
     widths = 100 * (rows["ci_high"] - rows["ci_low"])
     return Fields(

@@ -125,6 +125,8 @@ def execute(
             stderr_file=log,
             kernel_name="python3",
             progress_bar=False,
+            # What a failed cell left is kept anyhow, and one that is killed runs again.
+            request_save_on_cell_execute=False,
             extra_arguments=["--log-level=CRITICAL"],
         )
         seconds = time.monotonic() - started

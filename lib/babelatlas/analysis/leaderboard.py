@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import stats as scipy_stats
 
 from babelatlas.analysis import outcomes
 from babelatlas.analysis.ranking import COMPARISON
@@ -26,6 +25,7 @@ from babelatlas.base import languages, tables
 from babelatlas.base.errors import InputError
 from babelatlas.report.formatting import counted
 from babelatlas.stats import bootstrap, multiple_comparisons, proportions, ranks
+from babelatlas.stats.distributions import normal_above
 
 
 def comparable(board: pd.DataFrame, own: Iterable[str]) -> pd.DataFrame:
@@ -277,7 +277,7 @@ def _p_of_gap(gap: float, gaps: np.ndarray, n_clusters: int | None) -> float:
     spread = gaps.std()
     normal = float(gap == 0)
     if spread > 0:
-        normal = 2 * scipy_stats.norm.sf(gap / spread)
+        normal = 2 * normal_above(gap / spread)
     p = min(1.0, max(2 * (gaps < 1e-6).mean(), normal))
     return p if n_clusters is None else bootstrap.expanded_p(p, n_clusters)
 

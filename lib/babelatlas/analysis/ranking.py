@@ -14,7 +14,7 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from scipy import stats as scipy_stats
+import scipy
 
 from babelatlas.base.errors import InputError
 from babelatlas.stats import bootstrap, correlation, permutation
@@ -305,7 +305,7 @@ def agreement(
     row = {"tau": tau}
     row |= dict.fromkeys(["tau_low", "tau_high", "own", "p_own"], np.nan)
     row |= {
-        "p": float(scipy_stats.kendalltau(*means).pvalue) if is_defined else np.nan,
+        "p": float(scipy.stats.kendalltau(*means).pvalue) if is_defined else np.nan,
         "models": len(first.columns),
         "pairs": len(left),
         "swapped": int(opposite.sum()),

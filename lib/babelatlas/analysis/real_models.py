@@ -4,12 +4,12 @@ for a size, who differs.
 
 import numpy as np
 import pandas as pd
-from scipy import stats as scipy_stats
 
 from babelatlas.base import released
 from babelatlas.base.errors import InputError
 from babelatlas.models import registry as entries
 from babelatlas.stats import multiple_comparisons, proportions
+from babelatlas.stats.distributions import normal_above
 
 # What the pages call the data sets of released results.
 DATASETS = {
@@ -193,7 +193,7 @@ def two_shares(
     pooled = (first + second) / (n_first + n_second)
     spread = np.sqrt(pooled * (1 - pooled) * (1 / n_first + 1 / n_second))
     gap = np.abs(first / n_first - second / n_second)
-    return 2 * scipy_stats.norm.sf(
+    return 2 * normal_above(
         np.divide(gap, spread, out=np.zeros_like(gap), where=spread > 0)
     )
 

@@ -9,11 +9,12 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
-from scipy.stats import hypergeom, t
+import scipy
 
 from babelatlas.analysis import all_results, real_run, recommendation
 from babelatlas.base import released
 from babelatlas.evaluation import retrieval
+from babelatlas.stats.distributions import t_quantile
 
 # The data sets with the same items in English, the most telling first -> how far the
 # items are the same.
@@ -178,7 +179,7 @@ def paired(items: pd.DataFrame) -> pd.DataFrame:
     variance = table["squares"] * table["n_items"] / others / table["n"] ** 2
     # Where every item has the same difference, how far it varies is not known.
     variance = variance.where(variance > 0)
-    half = t.ppf(0.975, others) * np.sqrt(variance)
+    half = t_quantile(0.975, others) * np.sqrt(variance)
     low, high = table["difference"] - half, table["difference"] + half
     return table.assign(ci_low=low, ci_high=high)[[*KEY, *COLUMNS[4:10]]]
 
@@ -269,7 +270,7 @@ def recall_among(
     >>> recall_among(pd.Series([1, 2, 3]), sizes, pd.Series([2, 2, 2]), k=1).round(2).tolist()
     [1.0, 0.5, 0.0]
     """
-    return hypergeom.cdf(k - 1, candidates - 1, rank - 1, fewer - 1)
+    return scipy.stats.hypergeom.cdf(k - 1, candidates - 1, rank - 1, fewer - 1)
 
 
 def equal_classes(curves: pd.DataFrame, least: int = LEAST_CLASSES) -> pd.DataFrame:

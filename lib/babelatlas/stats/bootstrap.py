@@ -19,10 +19,16 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from scipy import stats as scipy_stats
 
 from babelatlas.base.errors import InputError
 from babelatlas.stats.checks import check_columns, check_numbers
+from babelatlas.stats.distributions import (
+    normal_above,
+    normal_below,
+    normal_quantile,
+    t_above,
+    t_quantile,
+)
 from babelatlas.stats.proportions import share_interval
 
 SEED_STEP = 1_000_003  # between the seeds of independent streams of one call
@@ -74,8 +80,8 @@ def expanded_level(level: float, n: float) -> float:
     >>> [round(expanded_level(0.95, n), 3) for n in (7, 11, 100)]
     [0.992, 0.981, 0.954]
     """
-    quantile = np.sqrt(n / (n - 1)) * scipy_stats.t.ppf((1 + level) / 2, n - 1)
-    return float(2 * scipy_stats.norm.cdf(quantile) - 1)
+    quantile = np.sqrt(n / (n - 1)) * t_quantile((1 + level) / 2, n - 1)
+    return float(2 * normal_below(quantile) - 1)
 
 
 def expanded_p(p: float, n: float) -> float:
@@ -88,8 +94,8 @@ def expanded_p(p: float, n: float) -> float:
     >>> round(expanded_p(1 - expanded_level(0.95, 7), 7), 6)
     0.05
     """
-    quantile = scipy_stats.norm.isf(p / 2) * np.sqrt((n - 1) / n)
-    return float(2 * scipy_stats.t.sf(quantile, n - 1))
+    quantile = -normal_quantile(p / 2) * np.sqrt((n - 1) / n)
+    return float(2 * t_above(quantile, n - 1))
 
 
 def percentile_interval(
@@ -321,6 +327,6 @@ def sum_of_means(
         return value, value, value
     relative = np.array(variances) / max(variances)
     degrees = relative.sum() ** 2 / (relative**2 / degrees_of_freedom).sum()
-    tail = scipy_stats.norm.sf(scipy_stats.t.ppf(0.975, degrees))
+    tail = normal_above(t_quantile(0.975, degrees))
     low, high = np.quantile(drawn, [tail, 1 - tail])
     return value, float(low), float(high)

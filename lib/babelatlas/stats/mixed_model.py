@@ -20,11 +20,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from scipy import special
-from scipy import stats as scipy_stats
 
 from babelatlas.base.errors import InputError
 from babelatlas.stats import bootstrap
 from babelatlas.stats.checks import check_columns
+from babelatlas.stats.distributions import t_above, t_quantile
 
 OTHER = "other"
 
@@ -525,8 +525,8 @@ def wald(model: Fit) -> pd.DataFrame:
     )
     spread = np.einsum("kp,kl,lp->p", slopes, np.linalg.inv(information), slopes)
     table = model.coefficients.assign(df=2 * np.diag(model.covariance) ** 2 / spread)
-    half_width = scipy_stats.t.ppf(0.975, table["df"]) * table["se"]
-    p = 2 * scipy_stats.t.sf(np.abs(table["value"] / table["se"]), table["df"])
+    half_width = t_quantile(0.975, table["df"]) * table["se"]
+    p = 2 * t_above(np.abs(table["value"] / table["se"]), table["df"])
     return table.assign(
         p=p, low=table["value"] - half_width, high=table["value"] + half_width
     )

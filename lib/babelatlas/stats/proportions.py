@@ -5,10 +5,10 @@ cases that were not released.
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import stats as scipy_stats
-from statsmodels.stats.proportion import proportion_confint
+from scipy import special
 
 from babelatlas.base.errors import InputError
+from babelatlas.stats.distributions import normal_quantile, t_quantile
 
 # A mean share below this, or above 1 minus this, has the interval of `share_interval`.
 SKEWED = 0.2
@@ -24,18 +24,19 @@ def exact_interval(
     (Clopper & Pearson 1934): from 0 to 1 where there are no cases.
 
     Items that are correlated, as the images of a class may be, count as one: give the
-    numbers of clusters. Numbers need not be whole (`share_interval`).
+    numbers of clusters. Numbers need not be whole (`share_interval`). The ends are
+    those of statsmodels' method "beta", whose import takes a second.
 
     >>> low, high = exact_interval(3, 10)
     >>> round(float(low), 3), round(float(high), 3)
     (0.067, 0.652)
     """
     n_correct, n = np.asarray(n_correct, float), np.asarray(n, float)
-    no_cases = n == 0
-    low, high = proportion_confint(
-        n_correct, np.where(no_cases, 1, n), alpha=1 - level, method="beta"
-    )
-    return np.where(no_cases, 0.0, low)[()], np.where(no_cases, 1.0, high)[()]
+    n_wrong, tail = n - n_correct, (1 - level) / 2
+    low = special.betaincinv(n_correct, n_wrong + 1, tail)
+    high = special.betainccinv(n_correct + 1, n_wrong, tail)
+    low, high = np.where(n_correct == 0, 0.0, low), np.where(n_wrong == 0, 1.0, high)
+    return low[()], high[()]
 
 
 def share_interval(
@@ -83,7 +84,7 @@ def _effective_cases(
     squares = ((correct - share * total) ** 2).sum(axis=0)
     variance = n / (n - 1) * squares / total.sum(axis=0) ** 2
     tail = (1 + level) / 2
-    ratio = scipy_stats.norm.ppf(tail) / scipy_stats.t.ppf(tail, n - 1)
+    ratio = normal_quantile(tail) / t_quantile(tail, n - 1)
     cases = np.where(
         np.minimum(share, 1 - share) < 1e-9,
         n,

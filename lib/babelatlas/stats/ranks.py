@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from scipy import stats as scipy_stats
+import scipy
 
 from babelatlas.stats import bootstrap
 from babelatlas.stats.checks import check_numbers
@@ -41,8 +41,8 @@ def rank_intervals(
 
     # Ranks count from the highest value; of equal values the best and the worst rank.
     descending = np.nan_to_num(-resampled, nan=np.inf)
-    best = scipy_stats.rankdata(descending, method="min", axis=1)
-    worst = scipy_stats.rankdata(descending, method="max", axis=1)
+    best = scipy.stats.rankdata(descending, method="min", axis=1)
+    worst = scipy.stats.rankdata(descending, method="max", axis=1)
     rank_low = np.quantile(best, (1 - level) / 2, axis=0, method="lower")
     rank_high = np.quantile(worst, (1 + level) / 2, axis=0, method="higher")
     is_first = best == 1
@@ -53,7 +53,7 @@ def rank_intervals(
             "value": values,
             "ci_low": low,
             "ci_high": high,
-            "rank": scipy_stats.rankdata(-values, method="min").astype(int),
+            "rank": scipy.stats.rankdata(-values, method="min").astype(int),
             "rank_low": rank_low.astype(int),
             "rank_high": rank_high.astype(int),
             "first": share_first,

@@ -4,7 +4,7 @@ classes.
 
 import numpy as np
 import pandas as pd
-from scipy import stats as scipy_stats
+import scipy
 
 from babelatlas.base.errors import InputError
 from babelatlas.stats import bootstrap, correlation
@@ -58,7 +58,7 @@ def regression_band(
         )
     x_values, y_values = table[x].to_numpy(float), table[y].to_numpy(float)
     at = np.linspace(x_values.min(), x_values.max(), POINTS)
-    fit = scipy_stats.linregress(x_values, y_values)
+    fit = scipy.stats.linregress(x_values, y_values)
     drawn, n_clusters = correlation.crossed_weights(table, cluster, n_resamples, seed)
     intercept, slope = _line(x_values, y_values, drawn)
     lines = intercept[:, None] + slope[:, None] * at
@@ -141,7 +141,7 @@ def _fit_with_interval(
         points * _line(x, y, drawn)[1], n_clusters=n_clusters
     )
 
-    fit = scipy_stats.linregress(x, y)
+    fit = scipy.stats.linregress(x, y)
     return {
         "intercept": fit.intercept,
         "slope": fit.slope,

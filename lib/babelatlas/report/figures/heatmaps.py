@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.colorbar import Colorbar
@@ -144,6 +143,8 @@ def _draw_cells(
     """Draw numbers as colours between those of `low` and `top`, with the texts of their
     cells in `size` points; return the colours.
     """
+    import seaborn as sns  # brings scipy.stats: a second that most figures need not wait
+
     sns.heatmap(
         cells,
         vmin=low,

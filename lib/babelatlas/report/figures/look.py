@@ -16,7 +16,6 @@ from typing import NamedTuple
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from cycler import cycler
 from IPython.display import HTML
 from matplotlib.axes import Axes
@@ -26,6 +25,7 @@ from matplotlib.ticker import PercentFormatter
 from PIL.Image import Image
 
 from babelatlas.base import languages
+from babelatlas.base.paths import DATA
 from babelatlas.report.figures import svg
 from babelatlas.report.formatting import counted, safe
 
@@ -147,23 +147,9 @@ def log_axis(
 
 def style() -> None:
     """Set the look of the study's figures for this process."""
-    sns.set_theme(
-        context="notebook",
-        style="whitegrid",
-        palette=COLOURS,
-        rc={
-            "axes.prop_cycle": cycler(color=COLOURS, marker=MARKERS, linestyle=LINES),
-            "axes.spines.right": False,
-            "axes.spines.top": False,
-            "figure.dpi": 100,
-            "figure.figsize": (7.2, 4.2),
-            "font.family": "DejaVu Sans",
-            "image.cmap": SEQUENTIAL,
-            "legend.frameon": False,
-            "savefig.bbox": "tight",
-            "svg.fonttype": "path",
-            "svg.hashsalt": "babelatlas",
-        },
+    plt.style.use(DATA / "figures.mplstyle")
+    plt.rcParams["axes.prop_cycle"] = cycler(
+        color=COLOURS, marker=MARKERS, linestyle=LINES
     )
 
 
