@@ -359,5 +359,6 @@ def test_the_look_is_seaborns_white_grid_with_choices_of_the_study():
         "axes.spines.right",
         "axes.spines.top",
         "font.family",
+        "font.sans-serif",  # not asked: the family is named
         "image.cmap",
     }

@@ -12,7 +12,7 @@ from scipy import special
 def normal_quantile(p: ArrayLike):
     """Return the value that a standard normal variable is below with probability `p`.
 
-    >>> round(normal_quantile(0.975), 3)
+    >>> float(normal_quantile(0.975).round(3))
     1.96
     """
     return special.ndtri(p)
@@ -34,7 +34,7 @@ def t_quantile(p: ArrayLike, degrees: ArrayLike):
     """Return the value that Student's t with `degrees` of freedom is below with
     probability `p`.
 
-    >>> round(t_quantile(0.975, 6), 3)
+    >>> float(t_quantile(0.975, 6).round(3))
     2.447
     """
     # scipy.special answers p = 0 with plus infinity.

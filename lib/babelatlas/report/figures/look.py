@@ -25,8 +25,8 @@ from matplotlib.ticker import PercentFormatter
 from PIL.Image import Image
 
 from babelatlas.base import languages
-from babelatlas.base.paths import DATA
 from babelatlas.report.figures import svg
+from babelatlas.report.figures.theme import OWN, WHITE_GRID
 from babelatlas.report.formatting import counted, safe
 
 # Okabe and Ito (2008), "Color Universal Design"; black and yellow left out: too strong
@@ -147,10 +147,8 @@ def log_axis(
 
 def style() -> None:
     """Set the look of the study's figures for this process."""
-    plt.style.use(DATA / "figures.mplstyle")
-    plt.rcParams["axes.prop_cycle"] = cycler(
-        color=COLOURS, marker=MARKERS, linestyle=LINES
-    )
+    cycle = cycler(color=COLOURS, marker=MARKERS, linestyle=LINES)
+    plt.rcParams.update(WHITE_GRID | OWN | {"axes.prop_cycle": cycle})
 
 
 def with_data(
