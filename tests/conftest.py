@@ -1,7 +1,6 @@
 """Shared by the tests: the project's folder, and one small run of the whole study."""
 
 import contextlib
-import gc
 import io
 import os
 import subprocess
@@ -17,6 +16,9 @@ import yaml
 from filelock import FileLock
 from hypothesis import settings
 
+from atlas_study.workflow import collector
+
+collector.look_seldom()
 ROOT = Path(__file__).resolve().parents[1]
 MIRROR = Path(os.environ.get("BABELATLAS_MIRROR", ROOT.parent / "shared" / "mirror"))
 PARSED = Path(os.environ.get("BABELATLAS_PARSED", ROOT.parent / "shared" / "published"))
@@ -85,18 +87,6 @@ def pytest_addoption(parser):
         default=os.environ.get("BOOK"),
         help="folder of a rendered book to test in place of the small run's",
     )
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_collection(session):
-    """Imports make many objects and hardly any garbage: looking for it took a sixth of
-    the collection.
-    """
-    gc.disable()
-    try:
-        return (yield)
-    finally:
-        gc.enable()
 
 
 def pytest_collection_modifyitems(items):

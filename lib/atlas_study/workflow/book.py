@@ -25,7 +25,7 @@ import yaml
 
 from atlas_study.pages import citation, forms, page_form, page_html, runnable
 from atlas_study.pages.page_form import DATA, FILES, ORIGINALS
-from atlas_study.workflow import failures
+from atlas_study.workflow import collector, failures
 from atlas_study.workflow.plan import TITLE_PAGE
 from atlas_study.workflow.run_notebook import fail, hand_back, on_volume, opened, tell
 from babelatlas.base import paths, tables
@@ -51,7 +51,9 @@ MATHJAX = [
 ]  # of sphinx-mathjax-offline
 # Run in a process of its own: jupyter-book's command has no option for the number of
 # jobs.
-BUILD = """
+BUILD = (
+    f"{collector.LINE}\n"
+    + """
 import sys
 from jupyter_book.sphinx import build_sphinx
 
@@ -72,6 +74,7 @@ status = build_sphinx(
 )
 sys.exit(bool(status))
 """
+)
 
 
 def chapters(toc: dict) -> list[dict]:

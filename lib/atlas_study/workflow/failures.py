@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from atlas_study.workflow import collector, step_logs
 from atlas_study.workflow import config as configs
-from atlas_study.workflow import step_logs
 from atlas_study.workflow.notebooks import STOPPED
 from atlas_study.workflow.plan import TITLE_PAGE, run_name
 from babelatlas.report.formatting import counted, escape, literal
@@ -213,6 +213,7 @@ def run(words: list[str]) -> int:
     `words`: those of Snakemake's command line. In the end the failed steps are printed,
     with the command that goes on.
     """
+    collector.look_seldom()
     began, status = time.time(), _snakemake(words)
     if not status or not expects_book(words) or "--configfile" not in words:
         return status

@@ -21,6 +21,7 @@ from typing import TextIO
 
 import nbformat
 
+from atlas_study.workflow import collector
 from atlas_study.workflow.gpus import VISIBLE, claim_gpu
 from atlas_study.workflow.notebooks import STOPPED, check_parameters
 from babelatlas.base import extras, installed
@@ -127,7 +128,10 @@ def execute(
             progress_bar=False,
             # What a failed cell left is kept anyhow, and one that is killed runs again.
             request_save_on_cell_execute=False,
-            extra_arguments=["--log-level=CRITICAL"],
+            extra_arguments=[
+                "--log-level=CRITICAL",
+                f"--IPKernelApp.exec_lines={collector.LINE}",
+            ],
         )
         seconds = time.monotonic() - started
         made = {
@@ -301,6 +305,7 @@ def main(arguments: list[str] | None = None) -> int:
         "--outputs", nargs="*", default=[], help="all files that Snakemake waits for"
     )
     given = parser.parse_args(arguments)
+    collector.look_seldom()
     here, name, log = (
         Path.cwd(),
         f"{Path(given.notebook).stem} {given.title_suffix}".strip(),
