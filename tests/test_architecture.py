@@ -9,6 +9,8 @@ import io
 import json
 import re
 import resource
+import subprocess
+import sys
 import tokenize
 from collections import Counter
 from pathlib import Path
@@ -250,7 +252,24 @@ def test_a_number_that_two_notebooks_have_is_seen(tmp_path):
     assert numbers_twice(tmp_path) == ["10"]
 
 
-# How long a dry run takes.
+# What takes long.
+
+
+def test_a_chapter_waits_for_no_library_that_it_does_not_call():
+    """Each takes a second; torch, of which chapters need nothing, takes several."""
+    code = """
+import sys
+
+import babelatlas as ba
+from atlas_study.chapters import gap_over_time, labels, leaderboard
+
+ba.style()
+print({"scipy.stats", "seaborn", "statsmodels", "torch"} & set(sys.modules))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert (done.stdout.strip(), done.returncode) == ("set()", 0), done.stderr
 
 
 def processor_seconds() -> float:

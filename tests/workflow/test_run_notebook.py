@@ -9,7 +9,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from atlas_study.workflow import run_notebook
+from atlas_study.workflow import collector, run_notebook
 from babelatlas.base.errors import InputError
 
 # The Jupyter packages warn of each other's coming changes.
@@ -65,6 +65,16 @@ def test_a_page_shows_the_result_and_says_how_it_was_made(notebook, tmp_path):
         "page.ipynb",
         other.name,
     }, "temporary files are left"
+
+
+def test_a_notebook_looks_for_garbage_as_seldom_as_the_run(notebook, tmp_path):
+    asks = nbformat.read(notebook, as_version=4)
+    asks.cells[-1].source = "import gc\ngc.get_threshold()"
+    nbformat.write(asks, notebook)
+    run_notebook.execute(notebook, tmp_path / "page.ipynb", {})
+    page = nbformat.read(tmp_path / "page.ipynb", as_version=4)
+    shown = page.cells[-1].outputs[0].data["text/plain"]
+    assert shown == str(collector.THRESHOLDS)
 
 
 def test_a_notebook_that_needs_a_module_of_an_extra_says_how_to_install_it(
