@@ -344,7 +344,7 @@ def submitter_killed(
         return "skipped", reason
     profile = real_slurm.profile(study.disturbed.with_name("profile"))
     more = ["--profile", str(profile)]
-    kinds = [chance.choice(["labels", "evaluation"]), "chapters", "book"]
+    kinds = [chance.choice(["labels", "evaluation"]), "chapters"]
     names, finished, began = begun(study, jobs, chance, kinds)
     first = start(study, names, more=more)
     wait_for_work(first, study, jobs, began)
