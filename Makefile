@@ -106,8 +106,10 @@ rehearse: $(STAMP)
 
 # TESTS="tests/stats tests/test_grid.py" names folders or files, and options of pytest. A file that is named runs whole.
 test: PICK = $(if $(findstring .py,$(TESTS)),,-m "not slow")
+# In the order of tests/conftest.py, the longest first; xdist would begin with the files that have the most tests.
+test-all: ORDER = --no-loadscope-reorder
 test test-all: $(STAMP)
-	$(RUN_ENV) HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -n 2 --dist loadscope $(PICK) $$TESTS
+	$(RUN_ENV) HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -n 2 --dist loadscope $(ORDER) $(PICK) $$TESTS
 
 # What a repository of papers keeps: everything that git knows, which pins the environment, and what the run has made of it. Tables of
 # vectors, weights and logs are left out: they are made again.

@@ -96,7 +96,7 @@ def pytest_collection_modifyitems(items):
     The longest tests come first, so that one of two processes does not wait for them in
     the end.
     """
-    longest = ["test_rehearsal.py", "test_grid.py"]
+    longest = ["test_rehearsal.py", "test_grid.py", "test_built_pages.py"]
     items.sort(
         key=lambda item: (
             longest.index(item.path.name) if item.path.name in longest else len(longest)
