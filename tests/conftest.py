@@ -97,11 +97,8 @@ def pytest_collection_modifyitems(items):
     the end.
     """
     longest = ["test_rehearsal.py", "test_grid.py", "test_built_pages.py"]
-    items.sort(
-        key=lambda item: (
-            longest.index(item.path.name) if item.path.name in longest else len(longest)
-        )
-    )
+    place = {name: number for number, name in enumerate(longest)}
+    items.sort(key=lambda item: place.get(item.path.name, len(longest)))
     for item in items:
         if {"small_run", "book"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)

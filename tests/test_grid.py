@@ -33,18 +33,39 @@ def given(folder: Path, **changes) -> Path:
     return path
 
 
-@pytest.mark.slow
-def test_killed_and_disturbed_it_ends_with_the_same_bytes_as_the_undisturbed_run(
-    small_run, tmp_path
-):
-    """What `make faults ARGS=--quick` does, on the run that other tests read."""
+@pytest.fixture(scope="module")
+def study(small_run):
+    """The small run, and a copy of it that is disturbed."""
     # The copy lies beside the small run: from there the notebooks have the same
     # relative paths, as Snakemake asks.
     study = fault_runs.Study(
         ROOT / "tests" / "tiny.yml", small_run, small_run.parent / "again"
     )
     faults.copy(study)
+    return study
+
+
+@pytest.mark.slow
+def test_killed_at_random_moments_it_ends_with_the_same_bytes_as_the_undisturbed_run(
+    study,
+):
     assert fault_runs.differences(study) == []
+    known = fault_runs.read_jobs(study.undisturbed)
+    logs = [
+        log for log in known if "picto-en_pictogram" in log or "_rich_and_poor" in log
+    ]
+    kills = faults.play_round(study, known, logs, [], limit=6, seed="5")
+    assert any(
+        set(kill["kinds"]) & {"embedding", "evaluation", "chapters"} for kill in kills
+    ), "no job was killed"
+    assert [kill for kill in kills if kill["outcome"] != "recovered"] == []
+
+
+@pytest.mark.slow
+def test_killed_and_disturbed_it_ends_with_the_same_bytes_as_the_undisturbed_run(
+    study, tmp_path
+):
+    """What `make faults ARGS=--quick` does, on the run that other tests read."""
     state = faults.campaign(
         tmp_path, seed=0, n_kills=8, tries=1, minutes=60, say=print, study=study
     )

@@ -148,7 +148,8 @@ def log_axis(
 def style() -> None:
     """Set the look of the study's figures for this process."""
     cycle = cycler(color=COLOURS, marker=MARKERS, linestyle=LINES)
-    plt.rcParams.update(WHITE_GRID | OWN | {"axes.prop_cycle": cycle})
+    ours = OWN | {"axes.prop_cycle": cycle, "image.cmap": SEQUENTIAL}
+    plt.rcParams.update(WHITE_GRID | ours)
 
 
 def with_data(

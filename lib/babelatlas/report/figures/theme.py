@@ -57,7 +57,6 @@ OWN = {
     "figure.dpi": 100,
     "figure.figsize": (7.2, 4.2),
     "font.family": "DejaVu Sans",
-    "image.cmap": "viridis",
     "legend.frameon": False,
     "savefig.bbox": "tight",
     "svg.fonttype": "path",
