@@ -1,6 +1,7 @@
 """Shared by the tests: the project's folder, and one small run of the whole study."""
 
 import contextlib
+import gc
 import io
 import os
 import subprocess
@@ -102,6 +103,13 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if {"small_run", "book"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
+
+
+def pytest_collection_finish():
+    """What stands in memory before the first test stays there, so that no search for
+    garbage goes through it: pytest's own, and those of statsmodels' `multipletests`.
+    """
+    gc.freeze()
 
 
 def filled(name: str, rows: Iterable[dict] | pd.DataFrame) -> pd.DataFrame:

@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable
 from functools import cache, lru_cache, partial
+from itertools import groupby
 
 import numpy as np
 import pandas as pd
@@ -92,6 +93,7 @@ SIGNS = re.compile(r"'{2}|[@=<>{}\[\]#\\^~*|&%$;؛/]")
 GAP = re.compile(r"(PSEUDO)?GAP!?")
 IN_PARENTHESES = re.compile(r"[(（][^()（）]*[)）]")
 PARENTHESIS = re.compile("[()（）]")
+DIGIT = re.compile(r"\d")
 STRESS = re.compile("(?<=[\u0400-\u052f])[\u0300\u0301]+")
 FULL_STOP = re.compile(r"\w{4,}\.$")
 PHRASE = re.compile(r"[^\W\d_]{4,}[.!?] |[,،、]\s*\w")
@@ -116,6 +118,8 @@ def unify(lemma: str, lang: str) -> str:
         codes = lemma.encode("latin-1", "ignore")
         lemma = codes.decode("cp1252", "ignore") if len(codes) == len(lemma) else lemma
     word = unicodedata.normalize("NFC", " ".join(lemma.replace("_", " ").split()))
+    if word.isprintable():  # as nearly all are
+        return word
     kinds = {unicodedata.category(letter) for letter in word}
     return "" if kinds & {"Cc", "Cn", "Co", "Cs"} else word
 
@@ -139,6 +143,8 @@ def _visible(text: str, lang: str) -> str:
     """Return a text without characters that are not seen, but for those that spell."""
     for pair, letter in OLDER.get(lang, {}).items():
         text = text.replace(pair, letter)
+    if text.isprintable():
+        return text
     kept = ""
     for place, letter in enumerate(text):
         if unicodedata.category(letter) != "Cf" or _spells(
@@ -304,9 +310,7 @@ def drop_digits(lemma: str, lang: str) -> str:
     """Drop a word with a digit of any script: codes of sign languages, years in
     definitions.
     """
-    return (
-        "" if any(unicodedata.category(letter) == "Nd" for letter in lemma) else lemma
-    )
+    return "" if DIGIT.search(lemma) else lemma
 
 
 def drop_sentence(lemma: str, lang: str) -> str:
@@ -450,12 +454,10 @@ def lower_title(lemma: str, lang: str) -> str:
     >>> [lower_title(title, "pt") for title in titles]
     ['gato persa', 'crocodilo do Nilo', '', 'CD']
     """
+    if lang not in SMALL_NOUNS or not (lemma[:1].isupper() and lemma[1:2].islower()):
+        return lemma
     parts = re.split("([ -])", lemma)
-    if (
-        lang not in SMALL_NOUNS
-        or not (lemma[:1].isupper() and lemma[1:2].islower())
-        or parts[0] in NAMES
-    ):
+    if parts[0] in NAMES:
         return lemma
     parts[0] = parts[0].lower()
     for place in range(2, len(parts) if lang in ROMANCE else 0, 2):
@@ -473,7 +475,7 @@ def drop_plural_titles(senses: pd.DataFrame) -> pd.DataFrame:
     rows = keys(senses)
     listed = set(rows)
     kept = []
-    for (lang, wnid, word), lemma in zip(rows, senses["lemma"], strict=True):
+    for (lang, wnid, word), lemma in zip(rows, senses["lemma"].tolist(), strict=True):
         singular = PLURAL_S.sub("", word)
         is_title = lang in ROMANCE and not lemma[0].islower()
         is_plural = singular != word and (lang, wnid, singular) in listed
@@ -604,7 +606,31 @@ def clean(senses: pd.DataFrame, rules: Iterable[str] = STEPS) -> pd.DataFrame:
 
     Rows whose word is dropped, or becomes equal to one before it, are gone.
     """
-    return stages(senses, rules)[-1][1]
+    for of_words, steps in groupby(check_rules(rules), key=RULES.__contains__):
+        if of_words:
+            senses = _clean_words(senses, [RULES[step] for step in steps])
+        else:
+            for step in steps:
+                senses = TABLE_STEPS[step](senses)
+    return senses
+
+
+def _clean_words(
+    senses: pd.DataFrame, rules: list[Callable[[str, str], str]]
+) -> pd.DataFrame:
+    """Return the senses after rules for single words, in their order."""
+    words = []
+    for word, lang in zip(
+        senses["lemma"].tolist(), senses["lang"].tolist(), strict=True
+    ):
+        for rule in rules:
+            word = rule(word, lang)
+            if not word:
+                break
+        words.append(word)
+    words = pd.Series(words, senses.index, dtype=senses["lemma"].dtype)
+    cleaned = senses.assign(lemma=words)[words != ""]
+    return cleaned.drop_duplicates(tables.SCHEMAS["senses"][1], ignore_index=True)
 
 
 def stages(

@@ -139,7 +139,9 @@ def choose_first(ranked: pd.DataFrame) -> pd.DataFrame:
     ] = {}  # of a class, each word as it is first spelt
     sources: dict[tuple[str, str, str], dict[str, None]] = {}
     keys = cleaning.keys(ranked)
-    for key, lemma, source in zip(keys, ranked["lemma"], ranked["source"], strict=True):
+    for key, lemma, source in zip(
+        keys, ranked["lemma"].tolist(), ranked["source"].tolist(), strict=True
+    ):
         words.setdefault(key[:2], {}).setdefault(key[2], lemma)
         sources.setdefault(key, {})[source] = None
     chosen = ranked.assign(key=keys).drop_duplicates(
@@ -179,7 +181,7 @@ def settle_clashes(
 
 def _pairs(table: pd.DataFrame) -> list[tuple[str, str]]:
     """Return language and class of each row."""
-    return list(zip(table["lang"], table["wnid"], strict=True))
+    return list(zip(table["lang"].tolist(), table["wnid"].tolist(), strict=True))
 
 
 def _new_labels(
