@@ -140,7 +140,8 @@ def test_a_second_call_reads_the_cache_and_encodes_nothing(paths, tmp_path):
 )
 def test_another_protocol_is_encoded_anew(change, paths, tmp_path):
     labels = pd.DataFrame({"lang": "en", "label": ["x"]})
-    embedding.embed_classes(Toy(), labels, templates(["en"], ["{}"]), tmp_path)
+    prompts = templates(["en"], ["a {}"])
+    embedding.embed_classes(Toy(), labels, prompts, tmp_path)
     embedding.embed_images(Toy(), paths, tmp_path)
     toy = Toy(context=40 if change == "context" else 50, trim=change != "trim")
     if change == "tokens":
@@ -149,11 +150,26 @@ def test_another_protocol_is_encoded_anew(change, paths, tmp_path):
         toy.transform = lambda image: Toy.transform(toy, image) / 255
 
     embedding.embed_classes(
-        toy, labels, templates(["en"], ["{}"]), tmp_path, cosine=change != "similarity"
+        toy, labels, prompts, tmp_path, cosine=change != "similarity"
     )
     embedding.embed_images(toy, paths, tmp_path)
 
     assert len(toy.seen) == (2 if change == "pixels" else 1)
+
+
+def test_a_text_alone_is_encoded_once_whatever_its_vectors_are_compared_by(tmp_path):
+    labels = pd.DataFrame({"lang": "en", "label": ["x", "yy"]})
+    alone = templates(["en"], ["{}"])
+    without_cache, _ = embedding.embed_classes(Toy(), labels, alone)
+    toy = Toy()
+    embedding.embed_texts(toy, ["x", "yy"], tmp_path, "en")
+    cosine, _ = embedding.embed_classes(toy, labels, alone, tmp_path)
+    plain, _ = embedding.embed_classes(toy, labels, alone, tmp_path, cosine=False)
+
+    assert sorted(toy.seen) == ["x", "yy"]
+    assert np.array_equal(cosine, without_cache)
+    assert np.allclose(np.linalg.norm(cosine, axis=1), 1)
+    assert not np.allclose(np.linalg.norm(plain, axis=1), 1)
 
 
 def test_a_damaged_shard_is_named_and_made_again_and_others_are_kept(

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from atlas_study.pages import explorer, language_pages, page_form
-from atlas_study.pages.run_tables import Run
+from atlas_study.pages.run_tables import Run, cut
 from babelatlas.report import formatting, reading
 from babelatlas.report.figures import look
 
@@ -149,7 +149,8 @@ def test_the_page_of_a_language_holds_models_labels_and_sources_as_text():
         for i, name in enumerate(HOSTILE)
     )
     label_sets = {
-        name: pd.concat([labels, labels.head(1).assign(lang="en")]) for name in HOSTILE
+        name: cut(pd.concat([labels, labels.head(1).assign(lang="en")]))
+        for name in HOSTILE
     }
     row = {"lang": "de", "metric": "accuracy@1", "value": 0.5}
     row |= {"ci_low": 0.4, "ci_high": 0.6, "n": 9, "items": 3}

@@ -17,7 +17,7 @@ from atlas_study.pages import (
     photographs,
     verdict_sentences,
 )
-from atlas_study.pages.run_tables import Run
+from atlas_study.pages.run_tables import Run, cut
 from babelatlas.analysis import all_results as results
 from babelatlas.analysis import verdicts
 from babelatlas.base import languages, published, released
@@ -89,15 +89,20 @@ def test_examples_are_spread_over_the_class_list_with_their_english_gloss():
             label_rows(["word0", "word1"], "en"),
         ]
     )
-    found = language_pages.examples(table, "de", 4)
+    found = language_pages.examples(cut(table), "de", 4)
     assert found["label"].tolist() == ["wort0", "wort10", "wort19", "wort29"]
     assert found["English"].tolist() == ["word0", "", "", ""]
 
 
 def test_the_page_of_a_language_has_real_models_first_then_labels_and_the_runs_own_models():
     labels = {
-        "toy": pd.concat(
-            [label_rows(NASTY, "de"), label_rows(["one"], "en").assign(source="clip")]
+        "toy": cut(
+            pd.concat(
+                [
+                    label_rows(NASTY, "de"),
+                    label_rows(["one"], "en").assign(source="clip"),
+                ]
+            )
         )
     }
     scores = results.boards(score_rows())

@@ -115,14 +115,13 @@ def label_sheets_of(codes: list[str]) -> dict[str, str]:
     """Return the sheets by which speakers correct labels, language -> CSV, of these
     languages that have labels.
     """
-    shipped = labels.shipped()
     known_synsets = coverage.synsets()
-    n_labels = shipped.groupby("lang").size().drop("en")
     sheets = {}
-    for code in n_labels.index.intersection(codes):
-        n_rows = min(n_labels[code], SHEET_ROWS)
-        sheet = label_sheets.sheet(shipped, code, known_synsets, n_rows)
-        sheets[code] = label_sheets.as_csv(sheet)
+    for code, rows in labels.shipped().groupby("lang"):
+        if code in codes and code != labels.ENGLISH:
+            n_rows = min(len(rows), SHEET_ROWS)
+            sheet = label_sheets.sheet(rows, code, known_synsets, n_rows)
+            sheets[code] = label_sheets.as_csv(sheet)
     return sheets
 
 

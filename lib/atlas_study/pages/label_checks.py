@@ -24,12 +24,31 @@ def section(lang: str) -> dict:
     list of sentences) and `form` (the address of the issue form, as `forms` reads it).
     """
     return {
-        "speakers": speakers(contributed_sheets.read(), lang),
+        "speakers": speakers(contributed(), lang),
         "audit": audit(audited(), lang),
         "visible_defects": visible_defects(lang),
         "words_tested": words_tested(lang),
         "form": form(lang),
     }
+
+
+@cache
+def contributed() -> pd.DataFrame:
+    """Return the labels that speakers have judged and sent."""
+    return contributed_sheets.read()
+
+
+@cache
+def counted_defects() -> pd.DataFrame:
+    """Return what was counted in Babel-ImageNet's labels: index lang."""
+    return label_quality.shipped("audit").set_index("lang")
+
+
+@cache
+def babelnet_agreement() -> pd.DataFrame:
+    """Return how often BabelNet's word is one of those that ship: index lang."""
+    table = label_quality.shipped("agreement")
+    return table[table["source"] == "word"].set_index("lang")
 
 
 @cache
@@ -87,7 +106,7 @@ def visible_defects(lang: str) -> str:
     """Return how many of Babel-ImageNet's labels in a language have a defect that shows
     without knowing it, in a sentence; "" where nobody counted.
     """
-    table = label_quality.shipped("audit").set_index("lang")
+    table = counted_defects()
     if lang not in table.index:
         return ""
     n_labels, n_defects = table.loc[lang, ["n", label_quality.ANY]]
@@ -136,11 +155,10 @@ def _agreement(lang: str) -> str:
     """Return how often BabelNet's word is one of those that ship, as a sentence after
     another; "" where nobody may say.
     """
-    table = label_quality.shipped("agreement")
-    rows = table[(table["lang"] == lang) & (table["source"] == "word")]
-    if rows.empty:
+    table = babelnet_agreement()
+    if lang not in table.index:
         return ""
-    count, n_classes = rows[["count", "n"]].iloc[0]
+    count, n_classes = table.loc[lang, ["count", "n"]]
     share = 100 * count / n_classes
     return (
         f" In {share:.0f} % of the {n_classes} classes that both name, its word is one"

@@ -8,6 +8,7 @@ apart from the direction of the text around it (`<bdi>`).
 import os
 import re
 from collections.abc import Mapping
+from functools import cache
 from html import escape as html_escape
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from atlas_study.pages import (
 )
 from atlas_study.pages.page_form import SEARCH_WORDS
 from atlas_study.pages.rendering import render
-from atlas_study.pages.run_tables import Run
+from atlas_study.pages.run_tables import LabelSet, Run
 from babelatlas.analysis import all_results as results
 from babelatlas.analysis import outcomes
 from babelatlas.base import checksums, languages, synsets, tables
@@ -98,11 +99,23 @@ def language_page(lang: str, run: Run, pictures: str = "", sheet: str = "") -> s
     return re.sub(r"\n{3,}", "\n\n", f"{text}\n\n{names}") + "\n"
 
 
+@cache
+def _language_table() -> pd.DataFrame:
+    return languages.table().set_index("code")
+
+
+@cache
+def _homes() -> pd.DataFrame:
+    """Return the languages that Glottolog puts somewhere: index glottocode."""
+    world = languages.world().dropna(subset="latitude")
+    return world.drop_duplicates("glottocode", keep="last").set_index("glottocode")
+
+
 def _about(lang: str) -> dict:
     """Return what is known of a language: its row in the table of languages, autonym,
     speakers and place, as texts.
     """
-    row = languages.table().set_index("code").loc[lang]
+    row = _language_table().loc[lang]
     facts = languages.facts().reindex([lang]).fillna({"autonym": ""}).iloc[0]
     return {
         **row,
@@ -115,11 +128,9 @@ def _about(lang: str) -> dict:
 
 def _place(row: pd.Series) -> str:
     """Return where Glottolog puts a language, "" where nowhere."""
-    world = languages.world()
-    home = world[world["glottocode"] == row["glottocode"]].dropna(subset="latitude")
-    if home.empty:
+    if row["glottocode"] not in _homes().index:
         return ""
-    latitude, longitude = home.iloc[-1][["latitude", "longitude"]]
+    latitude, longitude = _homes().loc[row["glottocode"], ["latitude", "longitude"]]
     north = "N" if latitude >= 0 else "S"
     east = "E" if longitude >= 0 else "W"
     point = f"{abs(latitude):.1f}° {north}, {abs(longitude):.1f}° {east}"
@@ -178,40 +189,43 @@ def _confusion_table(lang: str) -> str:
     return reading.table(table, caption, raw=raw, download=False).data
 
 
-def examples(labels: pd.DataFrame, lang: str, n: int = EXAMPLES) -> pd.DataFrame:
+def examples(labels: LabelSet, lang: str, n: int = EXAMPLES) -> pd.DataFrame:
     """Return labels of a language, evenly spread over the class list, with the
     `English` ones.
     """
-    rows = labels[labels["lang"] == lang]
-    english = labels[labels["lang"] == "en"].set_index("wnid")["label"]
+    rows = labels.rows[lang]
+    english = _english(labels).set_index("wnid")["label"]
     places = np.linspace(0, len(rows) - 1, min(n, len(rows))).round().astype(int)
     chosen = rows.iloc[np.unique(places)].reset_index(drop=True)
     return chosen.assign(English=chosen["wnid"].map(english).fillna(""))
 
 
-def _labels(lang: str, labels: Mapping[str, pd.DataFrame]) -> dict:
+def _english(labels: LabelSet) -> pd.DataFrame:
+    """Return the English rows of a label set, schema `labels`."""
+    return labels.rows.get("en", tables.empty("labels"))
+
+
+def _labels(lang: str, labels: Mapping[str, LabelSet]) -> dict:
     """Return what a page says of labels, by the names of the template: `sets` (name, n,
     classes), `examples`, `sources`, `note`.
     """
-    sets = {
-        name: table for name, table in labels.items() if (table["lang"] == lang).any()
-    }
+    sets = {name: found for name, found in labels.items() if lang in found.rows}
     if not sets:
         return {"sets": []}
-    parts = [examples(table, lang).assign(set=name) for name, table in sets.items()]
+    parts = [examples(found, lang).assign(set=name) for name, found in sets.items()]
     rows = pd.concat(parts, ignore_index=True)
     return {
         "sets": [
             {
                 "name": name,
-                "n": int((table["lang"] == lang).sum()),
-                "classes": table["wnid"].nunique(),
+                "n": len(found.rows[lang]),
+                "classes": found.n_classes,
             }
-            for name, table in sets.items()
+            for name, found in sets.items()
         ],
         "examples": _example_table(rows, lang),
         "sources": _sources(rows),
-        "note": english_note(sets),
+        "note": english_note({name: _english(found) for name, found in sets.items()}),
     }
 
 

@@ -18,10 +18,24 @@ from babelatlas.lexicon import labels
 from babelatlas.models import registry as models
 
 
+class LabelSet(NamedTuple):
+    """A label set cut into its languages: language -> its rows, schema `labels`; and the
+    number of its classes.
+    """
+
+    rows: Mapping[str, pd.DataFrame]
+    n_classes: int
+
+
+def cut(labels: pd.DataFrame) -> LabelSet:
+    """Return a label set, schema `labels`, cut into its languages."""
+    return LabelSet(dict(list(labels.groupby("lang"))), labels["wnid"].nunique())
+
+
 class Run(NamedTuple):
     """What the pages show of a run, the same for all languages.
 
-    `scores`: rows of `all_results.boards`; `labels`: label set -> its `labels` table;
+    `scores`: rows of `all_results.boards`; `labels`: the label sets by name;
     `model_pages`: model -> the address of its page, where it has one; `miniature`:
     whether the models are those of the miniature; `images`: data set -> how many images
     there are to choose from (`explorer.gallery_sizes`); `merged`: what others computed
@@ -29,7 +43,7 @@ class Run(NamedTuple):
     """
 
     scores: pd.DataFrame
-    labels: Mapping[str, pd.DataFrame] = {}
+    labels: Mapping[str, LabelSet] = {}
     model_pages: Mapping[str, str] = {}
     miniature: bool = False
     images: Mapping[str, int] = {}
@@ -57,9 +71,10 @@ def read_run(
     theirs = all_results.merged_results(
         merged.files(folder), merged.scores(folder), images
     )
+    label_sets = _label_sets(folder, list(scores["labels"].unique()), dataset_names)
     return Run(
         scores=scores,
-        labels=_label_sets(folder, list(scores["labels"].unique()), dataset_names),
+        labels={name: cut(table) for name, table in label_sets.items()},
         model_pages=model_pages,
         miniature=bool(models.caution(model_names)),
         images=images,

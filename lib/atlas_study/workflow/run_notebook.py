@@ -107,8 +107,7 @@ def execute(
     _check_replaceable(output, source)
     for name, value in environment(Path.cwd()).items():
         os.environ.setdefault(name, value)
-    import papermill  # after the settings: it reads them when imported
-
+    papermill = _papermill()  # after the settings: it reads them when imported
     for folder in (output.parent, Path(os.environ["IPYTHONDIR"])):
         folder.mkdir(parents=True, exist_ok=True)
     _remove_parts(output)
@@ -128,6 +127,8 @@ def execute(
             progress_bar=False,
             # What a failed cell left is kept anyhow, and one that is killed runs again.
             request_save_on_cell_execute=False,
+            # Asked to end, one kernel in fifteen waits for itself, for seconds.
+            shutdown_kernel="immediate",
             extra_arguments=[
                 "--log-level=CRITICAL",
                 f"--IPKernelApp.exec_lines={collector.LINE}",
@@ -151,6 +152,22 @@ def execute(
         raise _told_of_kernel(error, source) from error
     finally:
         part.unlink(missing_ok=True)
+
+
+def _papermill():
+    """Return papermill, imported without the file systems that it asks pyarrow for.
+
+    They take a quarter of a second, numpy with them, and are for notebooks on Hadoop.
+    """
+    absent = "pyarrow.fs" not in sys.modules
+    if absent:
+        sys.modules["pyarrow.fs"] = None
+    try:
+        import papermill
+    finally:
+        if absent:
+            del sys.modules["pyarrow.fs"]
+    return papermill
 
 
 def _check_replaceable(output: Path, source: Path) -> None:

@@ -68,6 +68,8 @@ SAMPLE = "A photo of: Größe, 貓!"
 
 # Templates of one language, each with its weight in the mean over them.
 Weighted = list[tuple[str, float]]
+# The text alone.
+BARE = [("{}", 1.0)]
 
 
 class _Rows(NamedTuple):
@@ -240,7 +242,10 @@ def embed_classes(
     words, langs = labels["label"].tolist(), labels["lang"].tolist()
     nllb_language_of = _nllb_language_of(encoder, langs, nllb_languages or {})
     forms = {lang: _weighted(templates[lang]) for lang in nllb_language_of}
-    rows = _prompt_rows(tokenizer, labels, forms, nllb_language_of, cosine)
+    # The vector of a text alone is kept as the model makes it: one for all rules.
+    is_alone = all(form == BARE for form in forms.values())
+    to_mean = cosine and not is_alone
+    rows = _prompt_rows(tokenizer, labels, forms, nllb_language_of, to_mean)
 
     def prepare(rows: np.ndarray) -> tuple[_Prompts, list[Batch]]:
         filled = [
@@ -267,12 +272,15 @@ def embed_classes(
             vectors,
             lambda place: f"text {rows[prompts.owners[place]] + 1} of {len(words)}",
         )
-        means = _means(vectors, prompts, cosine)
+        means = _means(vectors, prompts, to_mean)
         return means, _text_counts(prompts, padded, len(rows))
 
     # A shard is prepared as a whole, since it is sorted by length.
     steps = _Steps(n_in_shard, WORKERS, len(words), prepare, start, finish)
     vectors, counts = _embed(encoder, "texts", rows, steps, cache)
+    if cosine and is_alone:
+        # Twice, as a mean of several is: the prompts, then the mean.
+        vectors = zeroshot.normalise(zeroshot.normalise(vectors))
     if bridge is not encoder:
         names = embed_texts(encoder, bridge.names, cache, "en")
         vectors = bridge.join(vectors, names, langs, labels.get("wnid"))
