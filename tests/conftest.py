@@ -1,5 +1,6 @@
 """Shared by the tests: the project's folder, and one small run of the whole study."""
 
+import atexit
 import contextlib
 import gc
 import io
@@ -24,6 +25,8 @@ ROOT = Path(__file__).resolve().parents[1]
 MIRROR = Path(os.environ.get("BABELATLAS_MIRROR", ROOT.parent / "shared" / "mirror"))
 PARSED = Path(os.environ.get("BABELATLAS_PARSED", ROOT.parent / "shared" / "published"))
 
+# Of each file of rules, by how many came before: its Python, and the lines of that.
+PARSED_RULES = {}
 # Two processes share the processor: how long one example takes says nothing.
 settings.register_profile("study", deadline=None)
 settings.load_profile("study")
@@ -112,6 +115,14 @@ def pytest_collection_finish():
     gc.freeze()
 
 
+def pytest_configure(config):
+    """A process of xdist ends at once after its last test: to take apart all that it
+    has in memory takes Python seconds.
+    """
+    if hasattr(config, "workerinput"):
+        atexit.register(os._exit, 0)
+
+
 def filled(name: str, rows: Iterable[dict] | pd.DataFrame) -> pd.DataFrame:
     """A table of a schema with "" or 0 in the columns that `rows` leave open."""
     from babelatlas.base import tables
@@ -122,6 +133,31 @@ def filled(name: str, rows: Iterable[dict] | pd.DataFrame) -> pd.DataFrame:
         missing = "" if pd.api.types.is_string_dtype(kind) else 0
         table[column] = given.get(column, missing)
     return table
+
+
+@contextlib.contextmanager
+def rules_parsed_once():
+    """Let Snakemake turn a file of rules into Python once in a process: it is half of
+    what reading a config takes.
+    """
+    import snakemake.api  # noqa: F401 - each imports the other; it must be first
+    from snakemake import workflow
+
+    with mock.patch.object(workflow, "parse", _parse):
+        yield
+
+
+def _parse(path, of_workflow, linemap, rulecount=0):
+    from snakemake import parser
+
+    key = (path.get_path_or_uri(secret_free=True), rulecount)
+    if key not in PARSED_RULES:
+        lines = {}
+        found = parser.parse(path, of_workflow, lines, rulecount=rulecount)
+        PARSED_RULES[key] = found, lines
+    found, lines = PARSED_RULES[key]
+    linemap |= lines
+    return found
 
 
 def read_graph(values: dict, without: Iterable[str] = ()):
@@ -135,7 +171,8 @@ def read_graph(values: dict, without: Iterable[str] = ()):
         path = Path(folder, "run.yml")
         path.write_text(yaml.safe_dump(values), encoding="utf-8")
         patch.setenv(WITHOUT, ",".join(without))
-        return Graph(path, ROOT)
+        with rules_parsed_once():
+            return Graph(path, ROOT)
 
 
 @pytest.fixture(scope="session")
@@ -207,6 +244,7 @@ def dry_run(folder: Path, *arguments: str, config: Path) -> str:
         mock.patch.object(sys, "argv", ["snakemake", *words]),
         contextlib.redirect_stdout(printed),
         contextlib.redirect_stderr(printed),
+        rules_parsed_once(),
         pytest.raises(SystemExit) as ended,
     ):
         cli.main(words)

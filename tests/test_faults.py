@@ -111,6 +111,7 @@ def test_restored_files_have_the_bytes_and_times_of_the_undisturbed_run(study):
     assert len(times) == 1
 
 
+@pytest.mark.slow
 def test_a_killed_run_is_waited_for_until_its_last_process_has_ended(tmp_path):
     code = (
         "import subprocess, time; subprocess.Popen(['sleep', '1'],"
@@ -215,6 +216,7 @@ def test_a_campaign_fails_where_anything_was_lost(
     assert faults.main(["--quick", "--folder", str(tmp_path)]) == status
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case", [fault_cases.download_cut, fault_cases.download_killed]
 )

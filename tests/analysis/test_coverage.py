@@ -6,6 +6,7 @@ import os
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from babelatlas.analysis import coverage
 from babelatlas.base import languages, published
@@ -35,6 +36,7 @@ def test_the_dogs_of_imagenet_are_the_classes_from_chihuahua_to_mexican_hairless
     ]
 
 
+@pytest.mark.slow
 def test_the_shipped_facts_are_made_again_from_wordnet(mirror, monkeypatch):
     monkeypatch.setenv("BABELATLAS_MIRROR", os.fspath(mirror))
     made = coverage.synset_facts(senses.class_lists())

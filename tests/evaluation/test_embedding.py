@@ -468,6 +468,7 @@ def begin(cache):
     return subprocess.Popen([sys.executable, "-c", code])
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_with_the_shards_it_lacks(tmp_path, monkeypatch):
     monkeypatch.setattr(embedding, "SHARD", 4)
     with begin(tmp_path) as run:

@@ -1,5 +1,6 @@
 """BabelNet's senses, asked of a service that answers as BabelNet documents."""
 
+import io
 import logging
 
 import pandas as pd
@@ -142,8 +143,12 @@ def test_a_refused_key_is_one_sentence_that_does_not_show_it(tmp_path, answer):
     assert KEY not in str(error.value)
 
 
-def test_the_key_is_neither_stored_nor_logged_nor_printed(tmp_path, caplog, capsys):
-    caplog.set_level(logging.DEBUG)
+def test_the_key_is_neither_stored_nor_logged_nor_printed(
+    tmp_path, capsys, monkeypatch
+):
+    logged = io.StringIO()
+    monkeypatch.setattr(logging.root, "handlers", [logging.StreamHandler(logged)])
+    monkeypatch.setattr(logging.root, "level", logging.DEBUG)
     with service(synset, synset, {"status": 500}) as (address, _):
         read(address, tmp_path)
         with pytest.raises(InputError, match="no answer in 5 tries") as error:
@@ -151,7 +156,7 @@ def test_the_key_is_neither_stored_nor_logged_nor_printed(tmp_path, caplog, caps
     written = "".join(file.name + file.read_text() for file in tmp_path.iterdir())
     assert "Haushund" in written
     printed = capsys.readouterr()
-    said = [str(error.value), repr(error.value.__cause__), caplog.text]
+    said = [str(error.value), repr(error.value.__cause__), logged.getvalue()]
     assert KEY not in "".join([written, *said, printed.out, printed.err])
 
 

@@ -378,6 +378,7 @@ def test_a_class_does_not_depend_on_the_others_but_for_clashes(rows, choice):
     )
 
 
+@pytest.mark.slow
 def test_the_label_set_that_ships_is_made_from_the_senses_that_ship(
     tmp_path, monkeypatch
 ):

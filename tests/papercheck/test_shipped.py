@@ -23,6 +23,7 @@ def test_the_scorecard_that_ships_is_computed_anew(mirror):
     pd.testing.assert_frame_equal(load("scorecard"), written, check_dtype=False)
 
 
+@pytest.mark.slow
 def test_the_errata_that_ship_are_computed_anew():
     pd.testing.assert_frame_equal(
         load("errata"), scorecard.errata().drop(columns="cells")

@@ -150,6 +150,7 @@ def test_what_ships_is_printed(capsys):
         assert said in capsys.readouterr().out, words
 
 
+@pytest.mark.slow
 def test_a_second_run_in_a_folder_is_refused_and_a_killed_one_leaves_no_lock(tmp_path):
     code = (
         "import snakemake.cli, sys\nfrom atlas_study.commands.main import main\n"

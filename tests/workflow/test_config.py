@@ -4,6 +4,7 @@ one sentence, before any job.
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 import yaml
@@ -304,7 +305,12 @@ def test_paths_that_are_not_there_are_named(tmp_path):
     configs.check_paths({"images": {"x": [str(tmp_path)]}})
 
 
-def test_a_dry_run_tells_of_a_missing_folder_and_a_real_run_stops(tmp_path, config):
+TABLE = "results/demo/zeroshot/msiglip-b16_imagenet-1k.parquet"
+
+
+@pytest.fixture
+def lacking(tmp_path, config) -> Path:
+    """A config whose pictures are not there."""
     values = config | {
         "models": ["msiglip-b16"],
         "datasets": ["imagenet-1k"],
@@ -317,10 +323,18 @@ def test_a_dry_run_tells_of_a_missing_folder_and_a_real_run_stops(tmp_path, conf
     }
     path = tmp_path / "run.yml"
     path.write_text(yaml.safe_dump(values), encoding="utf-8")
-    target = "results/demo/zeroshot/msiglip-b16_imagenet-1k.parquet"
-    printed = dry_run(tmp_path, "--", target, config=path)
+    return path
+
+
+def test_a_dry_run_tells_of_a_missing_folder(tmp_path, lacking):
+    printed = dry_run(tmp_path, "--", TABLE, config=lacking)
     assert "a real one would stop: The config's images" in printed
-    real = snakemake(tmp_path, "--", target, config=path)
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.slow
+def test_a_real_run_stops_where_a_folder_is_missing(tmp_path, lacking):
+    real = snakemake(tmp_path, "--", TABLE, config=lacking)
     assert (real.returncode, "absent, where nothing is" in real.stderr) == (1, True)
     assert not (tmp_path / "results").exists()
 
