@@ -115,6 +115,15 @@ def pytest_collection_finish():
     gc.freeze()
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish():
+    """What is no garbage after the last test is passed over, too: pytest searches twice
+    more.
+    """
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_configure(config):
     """A process of xdist ends at once after its last test: to take apart all that it
     has in memory takes Python seconds.
