@@ -1,5 +1,5 @@
 # make book     run the study of CONFIG and leave a book in _build/html/index.html
-# make test     run the tests, a few minutes; make test-all adds the slow ones: whole runs, a cluster, a browser, sources
+# make test     run the tests, two minutes; make test-all adds the slow ones: whole runs, kills, a cluster, a browser, sources
 # make lint     check style
 # make bench    time the engine against others: a quarter of an hour, on an otherwise idle machine
 # make faults   kill and disturb a small study 200 times and count what is lost: at most an hour; ARGS=--quick: some minutes
