@@ -164,8 +164,8 @@ def damage(study: Study, jobs: dict, finished: set[str], began: float) -> list[s
     """Return the tables that a fault has cost or changed.
 
     `finished`: the tables that were there before the run began (`began`, in seconds
-    since 1970). A job that the run makes again may lack its outputs, but never have
-    wrong ones.
+    since 1970). A job that the run makes again may lack its outputs, of a folder all
+    that is in it, but never have wrong ones.
     """
     noted = unfinished(study.disturbed)
     again = {
@@ -176,8 +176,9 @@ def damage(study: Study, jobs: dict, finished: set[str], began: float) -> list[s
     }
     missing = {
         name
-        for name in finished - noted - again
+        for name in finished
         if not (study.disturbed / name).is_file()
+        and not (noted | again) & {name, *map(str, Path(name).parents)}
     }
     results = result_files(study.disturbed, study.run)
     there = {

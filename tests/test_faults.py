@@ -75,6 +75,15 @@ def test_a_finished_table_that_is_gone_is_damage_but_one_that_is_made_again_may_
     ]
 
 
+def test_a_file_of_a_folder_that_is_made_again_may_be_absent(study):
+    page, later = "results/tiny/pages/data/de.csv", time.time() + 60
+    jobs = JOBS | {"results/tiny/logs/p.txt": {"outputs": ["results/tiny/pages"]}}
+    assert fault_runs.damage(study, jobs, {*TABLES, page}, later) == [page]
+    (study.disturbed / "results/tiny/logs/p.txt").parent.mkdir(exist_ok=True)
+    (study.disturbed / "results/tiny/logs/p.txt").touch()
+    assert fault_runs.damage(study, jobs, {*TABLES, page}, 0) == []
+
+
 def test_of_a_table_that_says_how_long_something_took_the_rest_is_compared(study):
     name = "results/tiny/adaptations/a.parquet"
     for folder, steps, seconds in (

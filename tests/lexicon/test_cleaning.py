@@ -163,6 +163,17 @@ def test_a_word_that_was_cleaned_is_clean(pairs):
     assert words(cleaning.clean(cleaned, cleaning.RULES)) == words(cleaned)
 
 
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.tuples(LANGS, LEMMAS), min_size=1, max_size=24),
+    st.sets(st.sampled_from(cleaning.STEPS)),
+)
+def test_cleaning_leaves_what_the_last_of_its_stages_leaves(pairs, rules):
+    table = table_of(*((lang, DOG, lemma, "wikt") for lang, lemma in pairs))
+    _, left, _, _ = cleaning.stages(table, rules)[-1]
+    pd.testing.assert_frame_equal(cleaning.clean(table, rules), left)
+
+
 @given(
     st.text(
         "aékक്ന്ب帽.-–־'’[(（)）]\u00a0\u3000\t\n\u0301\u05b0\u200b" + cleaning.EDGES,

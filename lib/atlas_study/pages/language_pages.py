@@ -100,11 +100,6 @@ def language_page(lang: str, run: Run, pictures: str = "", sheet: str = "") -> s
 
 
 @cache
-def _language_table() -> pd.DataFrame:
-    return languages.table().set_index("code")
-
-
-@cache
 def _homes() -> pd.DataFrame:
     """Return the languages that Glottolog puts somewhere: index glottocode."""
     world = languages.world().dropna(subset="latitude")
@@ -115,7 +110,7 @@ def _about(lang: str) -> dict:
     """Return what is known of a language: its row in the table of languages, autonym,
     speakers and place, as texts.
     """
-    row = _language_table().loc[lang]
+    row = languages.table().set_index("code").loc[lang]
     facts = languages.facts().reindex([lang]).fillna({"autonym": ""}).iloc[0]
     return {
         **row,
