@@ -9,6 +9,7 @@ matplotlib.use("Agg")
 
 @pytest.fixture(autouse=True)
 def closed_figures():
+    plt.close("all")  # tests of other modules may have left some open
     yield
     figures = [plt.figure(number) for number in plt.get_fignums()]
     plt.close("all")
