@@ -76,7 +76,6 @@ def module_of(entry: str) -> str:
     return MODULES.get(name, name.replace("-", "_"))
 
 
-@pytest.mark.slow
 def test_nothing_of_the_base_install_imports_an_extra():
     words = [sys.executable, "-W", "ignore", "-c", WALK, json.dumps(sorted(extras()))]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
